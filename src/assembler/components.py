@@ -1,0 +1,216 @@
+"""Components: objects declared in YAML, as frozen models whose fields are their configuration.
+
+A *room* is a place in the configuration where one family of components fits; a *kind* is the registered name of one
+class in it. A class names its room or its kind when it is defined::
+
+    class SkillSource(Component, room="sources"): ...
+    class FilesSource(SkillSource, kind="files"): ...
+
+Validating a room reads `kind`, imports that one class and validates with it, so that errors are local and nothing is
+imported that is not used. Components are values: what needs state, they make.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    ModelWrapValidatorHandler,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from assembler.errors import AssemblerError, did_you_mean
+from assembler.kinds import find_kind
+
+PYTHON_KIND = "python"
+UNKNOWN_KEY = "config/unknown-key"
+
+
+class Config(BaseModel):
+    """A part of the configuration: frozen, closed to unknown keys, and a written ``null`` means the default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _validated(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(_without_nulls(value))
+        except ValidationError as error:
+            raise _with_nearest_keys(
+                error, [*cls.model_fields, *(["kind"] if issubclass(cls, Component) else [])]
+            ) from None
+
+
+class Entry(Config):
+    """Something in a named mapping."""
+
+    order: int = 0
+    """Place among its neighbours, smallest first; equal ones stay in the order in which they were written."""
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """What a component takes over from its surroundings while it is built; never written in YAML.
+
+    Attributes:
+        inherit: By room, the configuration that an entry of the same kind (or of none) extends.
+    """
+
+    inherit: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+
+class PythonRef(Config):
+    """A Python object named from YAML, as ``package.module:Name``.
+
+    Declared here, refused everywhere until consent to a configuration's powers exists.
+    """
+
+    target: str
+    """Module and attribute: `package.module:Name`."""
+
+    @model_validator(mode="after")
+    def _has_one_attribute(self) -> Self:
+        if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", self.target):
+            raise PydanticCustomError("component/bad-target", "expected `package.module:Name`")
+        return self
+
+
+class Component(Config):
+    """Base of everything that has a kind."""
+
+    room: ClassVar[str] = ""
+    kind: ClassVar[str] = ""
+    is_room: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, room: str = "", kind: str = "", **config: Any) -> None:
+        cls.room, cls.kind, cls.is_room = room or cls.room, kind, bool(room)
+        super().__init_subclass__(**config)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if not cls.is_room:
+            return handler(source)
+        dump = core_schema.plain_serializer_function_ser_schema(_dump, info_arg=True)
+        return core_schema.with_info_plain_validator_function(cls._build, serialization=dump)
+
+    @classmethod
+    def _build(cls, value: Any, info: ValidationInfo) -> Self:
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise PydanticCustomError("component/not-a-mapping", "expected a mapping with the options of a kind")
+        given = cast("Mapping[str, Any]", value)
+        context = info.context if isinstance(info.context, BuildContext) else BuildContext()
+        data = _inherited(given, context.inherit.get(cls.room, {}))
+        kind = data.pop("kind", None)
+        if not isinstance(kind, str):
+            raise PydanticCustomError("component/no-kind", "expected a `kind`, the name of what this is")
+        return cls.of_kind(kind).model_validate(data, context=context)
+
+    @classmethod
+    def of_kind(cls, kind: str) -> type[Self]:
+        """The class of this room that is registered under a kind."""
+        if kind == PYTHON_KIND:
+            raise PydanticCustomError(
+                "component/python-refused",
+                "`kind: python` would import code that nobody consented to; use a kind that is installed",
+            )
+        try:
+            found = find_kind(cls.room, kind)
+        except AssemblerError as error:
+            first = error.diagnostics[0]
+            context = {"text": first.message, "hint": first.hint}
+            raise PydanticCustomError(first.code, "{text}", context) from error  # type: ignore[arg-type]
+        if not (isinstance(found, type) and issubclass(found, cls)):
+            context = {"kind": kind, "room": cls.room}
+            raise PydanticCustomError("component/wrong-room", "`{kind}` is not a class of the room `{room}`", context)
+        return found
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {"kind": self.kind, **handler(self)}
+
+
+def _dump(value: Component, info: SerializationInfo) -> dict[str, Any]:
+    return value.model_dump(mode="json" if info.mode == "json" else "python")
+
+
+def _inherited(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """A value laid over what it inherits, when both are of one kind; nested mappings are laid over each other."""
+    if value.get("kind", base.get("kind")) != base.get("kind"):
+        return dict(value)
+    return _merged(base, value)
+
+
+def _merged(base: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, item in value.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(item, Mapping)
+        merged[key] = _merged(cast("Any", below), cast("Any", item)) if both else item
+    return merged
+
+
+def _without_nulls(value: Any) -> Any:
+    """An entry that is written as ``null`` is off; a field that is, has its default."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: item for key, item in cast("Mapping[Any, Any]", value).items() if item is not None}
+
+
+def _with_nearest_keys(error: ValidationError, allowed: Sequence[str]) -> ValidationError:
+    """The same error, with a hint for each unknown key of this model: only here it is known which keys it has."""
+    lines: list[InitErrorDetails] = []
+    for problem in error.errors(include_url=False):
+        kind, location = problem["type"], problem["loc"]
+        # The message comes last, so that nothing in it is taken for a placeholder.
+        context = {**problem.get("ctx", {}), "message": problem["msg"]}
+        if kind == "extra_forbidden" and len(location) == 1:
+            key = str(location[0])
+            kind = UNKNOWN_KEY
+            context = {"hint": did_you_mean(key, allowed), "message": "there is no such key"}
+        told = PydanticCustomError(cast("Any", kind), "{message}", context)
+        lines.append(InitErrorDetails(type=told, loc=location, input=None))
+    return ValidationError.from_exception_data(error.title, lines, hide_input=True)
+
+
+def _named_kinds(value: Any) -> Any:
+    """The key is the kind of an entry that names none."""
+    entries = _without_nulls(value)
+    if not isinstance(entries, Mapping):
+        return entries
+    items = cast("Mapping[Any, Any]", entries).items()
+    return {key: _of_kind(key, item) for key, item in items}
+
+
+def _of_kind(key: Any, item: Any) -> Any:
+    return {"kind": key, **cast("Mapping[Any, Any]", item)} if isinstance(item, Mapping) else item
+
+
+def _in_order(entries: dict[str, Any]) -> dict[str, Any]:
+    return dict(sorted(entries.items(), key=lambda entry: getattr(entry[1], "order", 0)))
+
+
+E = TypeVar("E", bound=Config)
+C = TypeVar("C", bound=Component)
+
+Named = Annotated[dict[str, E], BeforeValidator(_without_nulls), AfterValidator(_in_order)]
+"""Entries by name, in their order; a written ``null`` switches one off."""
+
+NamedKinds = Annotated[dict[str, C], BeforeValidator(_named_kinds), AfterValidator(_in_order)]
+"""Components by name, in their order; the name is the kind where `kind` is left out."""

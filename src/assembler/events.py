@@ -1,0 +1,63 @@
+"""Events of a run: the Responses streaming events as the model sends them, and ours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assembler.errors import Diagnostic
+from assembler.items import Item
+from assembler.values import JSON
+
+Event = dict[str, JSON]
+"""One event; ``type`` names it and ``sequence_number`` counts from 0 within a run."""
+
+Emit = Callable[[Event], None]
+"""Where events go."""
+
+Status = Literal["completed", "requires_action", "limit", "cancelled", "failed"]
+"""How a run ended: with an answer, waiting for one from outside, at a limit, cancelled, or with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a run; the last event has the same fields.
+
+    Attributes:
+        status: How it ended.
+        output_text: What the model answered; empty if it did not get that far.
+        digest: Digest of the agent that answered.
+        usage: Tokens of all requests together, by the names of the Responses API.
+        items: The conversation items that the run added, the input included.
+        pending: Approvals that the run waits for, as their requests.
+        reason: Why it did not complete; empty if it did.
+        diagnostics: What is wrong, for a run that failed.
+    """
+
+    status: Status
+    output_text: str
+    digest: str
+    usage: dict[str, int] = field(default_factory=dict[str, int])
+    items: tuple[Item, ...] = ()
+    pending: tuple[dict[str, JSON], ...] = ()
+    reason: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_event(self) -> Event:
+        """The last event of a run."""
+        return {
+            "type": "result",
+            "status": self.status,
+            "output_text": self.output_text,
+            "digest": self.digest,
+            "usage": dict(self.usage),
+            "pending": list(self.pending),
+            "reason": self.reason,
+            "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
+        }
+
+
+def diagnostic_event(diagnostic: Diagnostic) -> Event:
+    """Something that the run has to say without stopping."""
+    return {"type": "assembler.diagnostic", "diagnostic": diagnostic.to_json()}

@@ -1,0 +1,51 @@
+"""Conversation items: the Responses API's, as plain JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from assembler.values import JSON
+
+Item = dict[str, JSON]
+"""One item: a message, a function call, its output, reasoning."""
+
+
+def user_message(text: str) -> Item:
+    """What a person says."""
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+
+def assistant_message(text: str) -> Item:
+    """What a model says."""
+    content: list[JSON] = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "role": "assistant", "status": "completed", "content": content}
+
+
+def function_call(call_id: str, name: str, arguments: str) -> Item:
+    """A model's call; the arguments are JSON text, as the model wrote them."""
+    return {
+        "type": "function_call",
+        "call_id": call_id,
+        "name": name,
+        "arguments": arguments,
+        "status": "completed",
+    }
+
+
+def function_call_output(call_id: str, output: JSON) -> Item:
+    """The answer to a call: text goes as it is, anything else as JSON text."""
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return {"type": "function_call_output", "call_id": call_id, "output": text}
+
+
+def text_of(item: Item) -> str:
+    """The text of a message, its parts joined; empty for any other item."""
+    content = item.get("content")
+    if item.get("type") != "message":
+        return ""
+    if isinstance(content, str):
+        return content
+    parts = cast("Sequence[dict[str, Any]]", content or [])
+    return "".join(str(part.get("text", "")) for part in parts)

@@ -1,0 +1,83 @@
+"""Secrets: references that stay references until the moment of use."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from assembler.errors import problem
+
+_REFERENCE = re.compile(r"secret://(env|file)/([^\s\"']+)")
+
+
+class Secret:
+    """A text with references to secrets in it, such as ``secret://env/OPENAI_API_KEY``.
+
+    In YAML it is written ``${secret:env,NAME}`` or ``${secret:file,PATH}``, alone or within a text. Dumps, errors and
+    ``repr`` show the reference; only ``reveal`` reads what it stands for.
+
+    Args:
+        text: The text with its references.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return f"Secret({self._text!r})"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What it refers to, as ``env/NAME`` or ``file/PATH``."""
+        return tuple(f"{kind}/{name}" for kind, name in _REFERENCE.findall(self._text))
+
+    def reveal(self) -> str:
+        """The text with what its references stand for; never to be kept, shown or logged.
+
+        Raises:
+            AssemblerError: A variable is not set, or a file cannot be read (``secret/missing``).
+        """
+        return _REFERENCE.sub(lambda found: _read(found[1], found[2]), self._text)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        dump = core_schema.plain_serializer_function_ser_schema(str)
+        return core_schema.no_info_plain_validator_function(cls._validate, serialization=dump)
+
+    @classmethod
+    def _validate(cls, value: Any) -> Secret:
+        if isinstance(value, Secret):
+            return value
+        if isinstance(value, str) and _REFERENCE.search(value):
+            return cls(value)
+        raise PydanticCustomError(
+            "secret/literal", "expected a reference such as `${{secret:env,NAME}}`, so that no secret stands in a file"
+        )
+
+
+def _read(kind: str, name: str) -> str:
+    if kind == "env":
+        value = os.environ.get(name)
+        if not value:
+            raise problem("secret/missing", f"the environment variable `{name}` is not set", hint=f"export {name}=...")
+        return value
+    try:
+        return Path(name).expanduser().read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise problem("secret/missing", f"the secret file `{name}` cannot be read") from error

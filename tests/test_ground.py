@@ -1,0 +1,220 @@
+"""The ground floor: values, digests, matching, quantities, diagnostics."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import math
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from assembler.digests import canonical, digest_json, digest_tree
+from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, nearest
+from assembler.matching import Facts, Match
+from assembler.quantities import Duration, Size
+from assembler.values import Irreducible, to_json
+
+JSONS: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    when: date
+
+
+class Model(BaseModel):
+    size: Decimal
+
+
+@given(JSONS)
+def test_json_passes_unchanged(value: Any) -> None:
+    assert to_json(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "2026-01-02T03:04:00+00:00"),
+        (date(2026, 1, 2), "2026-01-02"),
+        (timedelta(minutes=1), 60.0),
+        (Decimal("1.10"), "1.10"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (PurePosixPath("a/b"), "a/b"),
+        (b"\x00\xff", "AP8="),
+        ({3, 1, 2}, [1, 2, 3]),
+        ((1, None), [1, None]),
+        (Colour.RED, "red"),
+        (Point(1, date(2026, 1, 2)), {"x": 1, "when": "2026-01-02"}),
+        (Model(size=Decimal("0.5")), {"size": "0.5"}),
+        ({"a": [Point(1, date(2026, 1, 2))]}, {"a": [{"x": 1, "when": "2026-01-02"}]}),
+    ],
+)
+def test_python_values_are_reduced(value: object, expected: object) -> None:
+    assert to_json(value) == expected
+
+
+def _endless() -> object:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"a": [1, math.nan]}, "$.a[1]"),
+        ({"a": {1: 2}}, "$.a"),
+        ([object()], "$[0]"),
+        (lambda: None, "$"),
+        (_endless(), "$" + "[0]" * 101),
+    ],
+)
+def test_what_has_no_json_form_is_named_by_its_path(value: object, path: str) -> None:
+    with pytest.raises(Irreducible) as caught:
+        to_json(value)
+    assert caught.value.path == path
+
+
+@given(st.dictionaries(st.text(), JSONS, max_size=5))
+def test_a_digest_depends_on_the_value_alone(value: dict[str, Any]) -> None:
+    turned = dict(reversed(list(value.items())))
+    assert digest_json(value) == digest_json(turned) == digest_json(json.loads(json.dumps(value)))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"b": 1, "a": [1.0, 1e30, 0.002]}, b'{"a":[1,1e+30,0.002],"b":1}'),
+        ("\u20ac\n", '"€\\n"'.encode()),
+        ({"\ue000": 1, "\U0001f600": 2}, '{"\U0001f600":2,"\ue000":1}'.encode()),
+    ],
+)
+def test_canonical_json_is_rfc_8785(value: Any, expected: bytes) -> None:
+    assert canonical(value) == expected
+
+
+def test_values_that_rfc_8785_cannot_write_have_one_form_too() -> None:
+    values: list[Any] = [2**60, str(2**60), 2**60 + 1, "\ud800", "\udc00", "\\ud800"]
+    assert len({digest_json(value) for value in values}) == len(values)
+
+
+def test_a_tree_digest_covers_paths_and_bytes() -> None:
+    tree = {"a": b"1", "b/c": b"2"}
+    digest = digest_tree(tree)
+    assert digest == digest_tree({"b/c": b"2", "a": b"1"})
+    assert len({digest, digest_tree({"a": b"1", "b/d": b"2"}), digest_tree({"a": b"1", "b/c": b"3"})}) == 3
+
+
+REPORT = Facts(tool="run_skill_script", skill="report-a", script="scripts/make.py", source="local", tags=("finance",))
+
+
+@pytest.mark.parametrize(
+    ("match", "expected"),
+    [
+        ({"skills": ["report-*"]}, True),
+        (["report-*"], True),
+        (["Report-*"], False),
+        (["other", "report-?"], True),
+        (["report-*", "!report-a"], False),
+        (["!report-b"], True),
+        (["!report-*"], False),
+        ({"skills": ["report-*"], "tools": ["load_skill"]}, False),
+        ({"skills": ["report-*"], "tools": ["run_*"]}, True),
+        ({"scripts": ["report-a/scripts/make.py"]}, True),
+        ({"scripts": ["report-a/*"]}, True),
+        ({"scripts": ["make.py"]}, False),
+        ({"sources": ["local"]}, True),
+        ({"sources": ["remote"]}, False),
+        ({"tags": ["finance", "x"]}, True),
+        ({"tags": ["!finance"]}, False),
+        ({"skills": ["[rs]eport-a"]}, True),
+        ({}, False),
+        ([], False),
+    ],
+)
+def test_matching(match: Any, expected: bool) -> None:
+    assert Match.model_validate(match).matches(REPORT) is expected
+
+
+def test_a_key_about_scripts_does_not_match_what_runs_none() -> None:
+    assert not Match(scripts=("*",)).matches(Facts(tool="load_skill", skill="a"))
+    assert not Match(scripts=("!b/*",)).matches(Facts(tool="load_skill", skill="a"))
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("5m", 300), ("1h30m", 5400), ("250ms", 0.25), ("1.5s", 1.5), ("2 d", 172800), (90, 90), ("90", 90), (0, 0)],
+)
+def test_durations(written: object, seconds: float) -> None:
+    adapter: TypeAdapter[timedelta] = TypeAdapter(Duration)
+    value = adapter.validate_python(written)
+    assert value == timedelta(seconds=seconds)
+    assert adapter.validate_python(adapter.dump_python(value, mode="json")) == value
+
+
+@pytest.mark.parametrize("written", ["", "5 minutes", "-5m", -1, True, "m5", "1e3s", None, 10**20, "nan"])
+def test_what_is_no_duration(written: object) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Duration).validate_python(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("64KiB", 65536),
+        ("1MB", 10**6),
+        ("1.5MiB", 1572864),
+        ("2 GiB", 2 * 1024**3),
+        ("7", 7),
+        (7, 7),
+        ("7B", 7),
+        ("1kB", 1000),
+    ],
+)
+def test_sizes(written: object, size: int) -> None:
+    assert TypeAdapter(Size).validate_python(written) == size
+
+
+@pytest.mark.parametrize("written", ["", "64XB", "-1", -1, True, "KiB", 1.5, None])
+def test_what_is_no_size(written: object) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Size).validate_python(written)
+
+
+def test_a_diagnostic_reads_as_a_compiler_writes() -> None:
+    found = Diagnostic("config/unknown-key", "there is no key `a`", where=Where("conf/x.yaml", 3, 5), hint="mend it")
+    assert str(found) == "conf/x.yaml:3:5: error: there is no key `a` [config/unknown-key]\n  mend it"
+    assert found.to_json() == {
+        "code": "config/unknown-key",
+        "severity": "error",
+        "message": "there is no key `a`",
+        "where": {"file": "conf/x.yaml", "line": 3, "column": 5, "override": None},
+        "hint": "mend it",
+    }
+    assert str(AssemblerError(found, found)).count("mend it") == 2
+
+
+def test_the_nearest_choice_is_named_and_otherwise_all() -> None:
+    assert nearest("prdo", ["dev", "prod"]) == "prod"
+    assert nearest("FILES", ["files"]) == "files"
+    assert nearest("zzz", ["dev", "prod"]) is None
+    assert did_you_mean("zzz", ["prod", "dev"]) == "one of: `dev`, `prod`"
+    assert did_you_mean("zzz", []) == ""
