@@ -1,0 +1,138 @@
+"""The private folder of one run on the host: filled before the script starts, removed after its tree is dead."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from assembler.errors import problem
+from assembler.runners.endings import start_failed
+from assembler.runners.waiting import in_thread
+
+_LOG = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def run_folder() -> AsyncGenerator[Path]:
+    """A new folder (mode 0700), removed with everything in it on leaving."""
+    path = await in_thread(lambda: Path(tempfile.mkdtemp(prefix="assembler-run-")))
+    try:
+        yield path
+    finally:
+        try:
+            await in_thread(lambda: remove_tree(path))
+        except OSError as error:
+            # What the script did is worth more than a tidy folder, but somebody has to know.
+            _LOG.warning("the folder `%s` of a finished script could not be removed: %s", path, error)
+
+
+async def stage(work: Callable[[], None]) -> None:
+    """Fills a run's folder, in a thread.
+
+    Args:
+        work: What fills it.
+
+    Raises:
+        AssemblerError: It cannot be filled (``runner/start-failed``).
+    """
+    try:
+        await in_thread(work)
+    except OSError as error:
+        raise start_failed(f"its folder could not be filled: {error}") from error
+
+
+def copy_inputs(files: Sequence[tuple[str, Path]], target: Path) -> None:
+    """Copies the files handed to a run into a new folder, where everybody may read and nobody write.
+
+    Args:
+        files: Their names there, and where they are.
+        target: Path of the folder.
+
+    Raises:
+        AssemblerError: A name is not that of a file, stands twice, or its file cannot be read (``runner/bad-input``).
+    """
+    target.mkdir()
+    for name, source in files:
+        if name in {"", ".", ".."} or "/" in name or "\0" in name:
+            raise problem("runner/bad-input", f"{name!r} cannot be the name of an input file", hint="use a plain name")
+        copy = target / name
+        if copy.exists():
+            raise problem("runner/bad-input", f"two input files are called `{name}`", hint="give each its own name")
+        if not source.is_file():
+            raise problem("runner/bad-input", f"input `{name}` is not a regular file", hint=f"look at `{source}`")
+        shutil.copyfile(source, copy)
+        copy.chmod(0o444)
+    target.chmod(0o555)
+
+
+def copy_skill(source: Path, target: Path) -> None:
+    """Copies a skill's files to where everybody may read and nobody write; links stay links.
+
+    Args:
+        source: The skill's folder.
+        target: Path of the copy.
+    """
+    for folder, _, names in os.walk(source):
+        copy = target / Path(folder).relative_to(source)
+        copy.mkdir()
+        for entry in os.scandir(folder):
+            if entry.is_symlink():
+                (copy / entry.name).symlink_to(Path(entry.path).readlink())
+            elif entry.name in names:
+                shutil.copyfile(entry.path, copy / entry.name)
+                (copy / entry.name).chmod(0o555 if entry.stat().st_mode & stat.S_IXUSR else 0o444)
+    for folder, _, _ in os.walk(target, topdown=False):
+        Path(folder).chmod(0o555)
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a folder that a hostile script may have filled; its processes must be dead.
+
+    Follows no link, opens folders without permissions, and takes any depth: a folder found inside is moved up and
+    emptied in its turn, so that no path grows long and nothing recurses.
+
+    Args:
+        path: The folder.
+    """
+    root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchmod(root, 0o700)
+        prefix = secrets.token_hex(8)  # not to be guessed, so that no name is taken
+        fresh = (f"{prefix}-{number}" for number in itertools.count())
+        waiting = ["."]
+        while waiting:
+            name = waiting.pop()
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+            try:
+                waiting += _empty(folder, root, fresh)
+            finally:
+                os.close(folder)
+            if name != ".":
+                os.rmdir(name, dir_fd=root)
+    finally:
+        os.close(root)
+    path.rmdir()
+
+
+def _empty(folder: int, root: int, fresh: Iterator[str]) -> list[str]:
+    """Removes what is in a folder, and moves the folders in it to the root, under new names."""
+    moved: list[str] = []
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.name, dir_fd=folder)
+            continue
+        os.chmod(entry.name, 0o700, dir_fd=folder)
+        name = next(fresh)
+        os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=root)
+        moved.append(name)
+    return moved
