@@ -1,0 +1,205 @@
+"""A skill's folder as it was at one moment: what is read and run is what was hashed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from assembler.digests import digest_json
+from assembler.errors import AssemblerError, Diagnostic, Where, problem
+from assembler.scope import Scope, remove_tree
+from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of, stamps_of
+
+
+class SkillFolder:
+    """Reads a skill's folder at most twice: for its digest, and when something of it is used first.
+
+    The first reading keeps digests alone, so that skills which nobody loads take no memory. The second one keeps the
+    bytes, and has to find what the first one found. From then on the disk is not looked at again.
+
+    Args:
+        place: Where it lies.
+        where: Its SKILL.md.
+        digest: Digest of the SKILL.md that was listed.
+        stamp: Stamp of the SKILL.md that was listed.
+    """
+
+    def __init__(self, place: Place, where: Where, digest: str, stamp: Stamp) -> None:
+        self._place, self._where, self._listed, self._listed_stamp = place, where, digest, stamp
+        self._reading = threading.Lock()
+        self._tree: Tree | None = None
+        self._digest: str | None = None
+        self._files: Mapping[str, bytes] | None = None
+
+    @property
+    def findings(self) -> Sequence[Diagnostic]:
+        """What was left out of it and why; empty until it was read."""
+        return () if self._tree is None else self._tree.findings
+
+    async def digests(self) -> Mapping[str, str]:
+        """The digest of each file, by its path from the root, sorted.
+
+        Raises:
+            AssemblerError: The folder cannot be read, is too large, or its SKILL.md is not the one that was listed
+                (``skills/changed``).
+        """
+        tree = self._tree
+        return (tree or await asyncio.to_thread(self._read_digests)).digests
+
+    async def digest(self) -> str:
+        """Digest of all files, as ``digests.digest_tree`` has it.
+
+        Raises:
+            AssemblerError: As ``digests``.
+        """
+        if self._digest is None:
+            self._digest = digest_json(dict(await self.digests()))
+        return self._digest
+
+    async def files(self) -> Mapping[str, bytes]:
+        """The bytes that were hashed, by path.
+
+        Raises:
+            AssemblerError: As ``digests``; ``skills/changed`` also if anything is not what was hashed.
+        """
+        files = self._files
+        return await asyncio.to_thread(self._read_files) if files is None else files
+
+    async def changed(self) -> bool:
+        """Whether what was read differs from what lies there now, judged by names, sizes and times of change."""
+        loop = asyncio.get_running_loop()
+        sweep = _SWEEPS.get(loop)
+        if sweep is None:
+            sweep = _SWEEPS[loop] = _Sweep(loop)
+        return await sweep.answer(self)
+
+    async def copy(self, scope: Scope) -> Path:
+        """A folder with the hashed files, made once for each scope; files have mode 0444, folders 0755.
+
+        Raises:
+            AssemblerError: As ``files``, or it cannot be written (``skills/no-copy``).
+        """
+        files = await self.files()
+        digest = await self.digest()
+        copies = _COPIES.setdefault(scope, {})
+        copy = copies.get(digest)
+        if copy is None:
+            copy = copies[digest] = _Copy(scope.folder("skill") / "skill")
+            scope.callback(copies.pop, digest, None)
+        try:
+            await _to_its_end(copy.write, files)
+        except OSError as error:
+            message = f"the skill cannot be copied to a private folder: {error.strerror}"
+            hint = "free some space for temporary files"
+            raise problem("skills/no-copy", message, where=self._where, hint=hint) from error
+        return copy.path
+
+    def _read_digests(self) -> Tree:
+        with self._reading:
+            if self._tree is None:
+                self._tree = self._read(keep=False)
+            return self._tree
+
+    def _read_files(self) -> Mapping[str, bytes]:
+        with self._reading:
+            if self._files is None:
+                tree = self._read(keep=True)
+                if self._tree is not None and tree.digests != self._tree.digests:
+                    raise self._changed()
+                self._tree, self._files = self._tree or tree, tree.files
+            return self._files
+
+    def _read(self, *, keep: bool) -> Tree:
+        tree = read_tree(self._place, keep=keep)
+        if tree.digests.get(SKILL_FILE) != self._listed:
+            raise self._changed()
+        return tree
+
+    def _changed(self) -> AssemblerError:
+        message = "the skill has changed since it was listed"
+        return problem("skills/changed", message, where=self._where, hint="the next run uses it as it is now")
+
+    def differs(self) -> bool:
+        """What ``changed`` answers; blocks."""
+        tree = self._tree
+        try:
+            if tree is None:
+                return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
+            return stamps_of(self._place) != tree.stamps
+        except (AssemblerError, OSError):
+            return True
+
+
+class _Sweep:
+    """All folders that are asked about in one turn of an event loop, checked in one thread.
+
+    Every run asks about every skill; a thread for each would take longer than the checks.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._folders: list[SkillFolder] = []
+        self._changed = loop.create_task(self._check(loop))
+
+    async def answer(self, folder: SkillFolder) -> bool:
+        self._folders.append(folder)
+        return folder in await asyncio.shield(self._changed)
+
+    async def _check(self, loop: asyncio.AbstractEventLoop) -> set[SkillFolder]:
+        del _SWEEPS[loop]  # whoever asks from here on starts another one
+        return await asyncio.to_thread(lambda: {folder for folder in self._folders if folder.differs()})
+
+
+_SWEEPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Sweep] = WeakKeyDictionary()
+
+
+class _Copy:
+    """Files on their way to a folder, which exists once they are all there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writing = threading.Lock()
+        self._written = False
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        with self._writing:
+            if self._written:
+                return
+            self.path.mkdir()
+            try:
+                self._write(files)
+            except BaseException:
+                remove_tree(self.path)
+                raise
+            self._written = True
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        folders = {self.path}
+        for path, data in files.items():
+            target = self.path / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            folders.update(folder for folder in target.parents if folder.is_relative_to(self.path))
+            target.write_bytes(data)
+            target.chmod(0o444)
+        for folder in folders:
+            folder.chmod(0o755)  # whatever the umask is: the script may run as another user
+
+
+_COPIES: WeakKeyDictionary[Scope, dict[str, _Copy]] = WeakKeyDictionary()
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def _to_its_end(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Runs a function in a thread; a cancelled caller waits for its end, since no thread can be stopped."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.gather(work, return_exceptions=True)
+        raise
