@@ -1,0 +1,92 @@
+"""A model server on this machine: it answers each request with the next of its prepared streams."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Loopback:
+    """What it answers, and what it was asked."""
+
+    answers: list[Any]
+    url: str = ""
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+
+
+def stream(*output: dict[str, Any], status: str = "completed") -> list[dict[str, Any]]:
+    """The events of one response with these output items."""
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+    response = {"id": "resp_1", "object": "response", "status": status, "output": list(output), "usage": usage}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "output": []}}]
+    for item in output:
+        for part in item.get("content", []):
+            events.append({"type": "response.output_text.delta", "delta": part["text"], "output_index": 0})
+        events.append({"type": "response.output_item.done", "item": item, "output_index": 0})
+    return [*events, {"type": f"response.{status}", "response": response}]
+
+
+def message(text: str) -> dict[str, Any]:
+    """A message of the model."""
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
+
+
+def call(name: str, arguments: dict[str, Any], call_id: str = "call_1") -> dict[str, Any]:
+    """A function call of the model."""
+    return {"type": "function_call", "id": "fc_1", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+
+
+@contextmanager
+def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
+    """Serves until the block is left; an answer is a list of events, or a status with headers and a body."""
+    loopback = Loopback(list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            loopback.requests.append(json.loads(body))
+            loopback.headers.append({name.lower(): value for name, value in self.headers.items()})
+            loopback.paths.append(self.path)
+            answer = loopback.answers.pop(0)
+            if isinstance(answer, tuple):
+                status, headers, data = answer
+                self._send(status, headers, json.dumps(data).encode())
+                return
+            lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer)
+            self._send(200, {"Content-Type": "text/event-stream"}, lines.encode())
+
+        def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in {
+                "Content-Type": "application/json",
+                **headers,
+                "Content-Length": str(len(body)),
+            }.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    loopback.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield loopback
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
