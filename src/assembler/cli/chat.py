@@ -1,0 +1,70 @@
+"""A conversation with an agent on a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import aclosing
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from assembler.cli import progress
+from assembler.cli.approve import terminal_approver
+from assembler.cli.main import DONE
+from assembler.cli.output import answer, tell
+
+if TYPE_CHECKING:
+    from assembler.agent.agent import Agent
+
+SESSION = "chat"
+
+
+async def chat(agent: Agent) -> int:
+    """Talks until end of input, `/quit`, or an interruption at the prompt."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import InMemoryHistory
+
+    async with agent:
+        tell(f"{agent.name}: ask something; /quit or Ctrl-D ends, Ctrl-C stops an answer.")
+        prompt: PromptSession[str] = PromptSession("> ", history=InMemoryHistory())
+        while True:
+            try:
+                text = (await prompt.prompt_async()).strip()
+            except (EOFError, KeyboardInterrupt):
+                return DONE
+            if text in {"/quit", "/exit"}:
+                return DONE
+            if text:
+                await _turn(agent, text)
+
+
+async def _turn(agent: Agent, text: str) -> None:
+    """One answer; an interruption stops it and leaves the conversation as it is."""
+    turn = asyncio.create_task(_answer(agent, text))
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    try:
+        await turn
+    except asyncio.CancelledError:
+        if not turn.cancelled():
+            raise
+        tell("\n  stopped")
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _answer(agent: Agent, text: str) -> None:
+    started = perf_counter()
+    shown = False
+    events = agent.stream(text, session=SESSION, approver=terminal_approver())
+    async with aclosing(cast("Any", events)) as stream:
+        async for event in stream:
+            if event["type"] == "response.output_text.delta":
+                answer(event["delta"], end="")
+                shown = True
+            elif event["type"] == "response.output_item.done" and shown:
+                answer("")
+                shown = False
+            progress.show(event)
+            if event["type"] == "result":
+                progress.end(event, perf_counter() - started)

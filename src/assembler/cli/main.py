@@ -1,0 +1,98 @@
+"""`assemble`: finds the command, runs it, and turns every outcome into an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import assembler
+from assembler.errors import AssemblerError, problem
+
+COMMANDS = {
+    "run": ("assembler.cli.run", "run an agent: one input, or a chat"),
+    "skills": ("assembler.cli.skills", "list the skills that an agent sees"),
+}
+"""Each command's module, imported when it is called, and what it does."""
+
+DONE = 0
+FAILED = 1
+WRONG = 2
+FINDINGS = 3
+WAITING = 4
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line.
+
+    Args:
+        arguments: Without the program's name; the process's own by default.
+
+    Returns:
+        0 done; 1 the run failed or met a limit; 2 wrong usage or configuration; 3 findings; 4 waiting for an answer;
+        130 interrupted.
+    """
+    from assembler.cli.output import tell, tell_diagnostics
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        return _dispatch([word for word in given if word != "--debug"])
+    except AssemblerError as error:
+        if debug:
+            raise
+        tell_diagnostics(error.diagnostics)
+        return WRONG
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output is gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _dispatch(given: list[str]) -> int:
+    from assembler.cli.output import answer
+    from assembler.errors import did_you_mean
+
+    if not given or given[0] in {"-h", "--help", "help"}:
+        answer(_help())
+        return DONE
+    if given[0] in {"-V", "--version"}:
+        answer(f"assembler {assembler.__version__}")
+        return DONE
+    found = COMMANDS.get(given[0])
+    if found is None:
+        raise problem("cli/no-such-command", f"there is no command `{given[0]}`", hint=did_you_mean(given[0], COMMANDS))
+    return import_module(found[0]).main(given[1:])
+
+
+def _help() -> str:
+    commands = "\n".join(f"  {name:10}{what}" for name, (_, what) in COMMANDS.items())
+    return f"""\
+usage: assemble COMMAND conf=NAME [overrides] [options]
+
+Turns YAML into a running agent.
+
+commands:
+{commands}
+
+options:
+  --help      this, or the help of a command
+  --version   the version
+  --debug     show where an error comes from
+
+examples:
+  assemble run conf=quickstart -i "How many kilometres are 26.2 miles?"
+  assemble skills list conf=quickstart
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""`assemble run`: one input to an agent, or a chat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from assembler.cli import arguments as command_line
+from assembler.cli import progress
+from assembler.cli.main import DONE, FAILED, INTERRUPTED, WAITING
+from assembler.cli.output import answer
+from assembler.events import Event
+
+if TYPE_CHECKING:
+    from assembler.agent.agent import Agent
+
+EXAMPLES = """\
+  assemble run conf=quickstart -i "How many kilometres are 26.2 miles?"
+  assemble run conf=quickstart skills=csv --file data.csv
+  assemble run conf=support env=prod 'skills=[units,csv]' limits.turns=5 < question.txt
+  assemble run conf=quickstart --json -i "100 F in C" | jq .type
+"""
+
+CODES = {"completed": DONE, "requires_action": WAITING, "cancelled": INTERRUPTED}
+"""Exit codes of a run's ends; any other is a failure."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command."""
+    command = command_line.parse(_parser(), arguments)
+    from assembler.assembly import assemble
+
+    agent = assemble(command.conf, command.overrides)
+    options = command.options
+    if options.input is None and not options.file and sys.stdin.isatty():
+        from assembler.cli.chat import chat
+
+        return asyncio.run(chat(agent))
+    text = _input(options.input, bool(options.file))
+    return asyncio.run(_run(agent, text, options.file, as_json=options.json))
+
+
+def _parser() -> ArgumentParser:
+    parser = command_line.parser("run", "Runs an agent. Without an input on a terminal, it is a chat.", EXAMPLES)
+    parser.add_argument("-i", "--input", metavar="TEXT", help="what to answer; `-` reads standard input")
+    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a file for scripts; repeatable")
+    parser.add_argument("--json", action="store_true", help="print events as JSON, one a line; the last is the result")
+    return parser
+
+
+def _input(given: str | None, has_files: bool) -> str:
+    """The text of the input; standard input is read where it is asked for, or where there is nothing else."""
+    if given is not None and given != "-":
+        return given
+    if given is None and has_files:
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+async def _run(agent: Agent, text: str, files: Sequence[str], *, as_json: bool) -> int:
+    _end_on_sigterm()
+    try:
+        async with agent:
+            events = agent.stream(text, files=files, approver=None if as_json else _approver())
+            return await (_print_json(events) if as_json else _print(events))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _approver() -> Any:
+    from assembler.cli.approve import terminal_approver
+
+    return terminal_approver()
+
+
+def _end_on_sigterm() -> None:
+    """A polite end is an interruption too: scripts are killed and the session kept."""
+    task = cast("asyncio.Task[int]", asyncio.current_task())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+async def _print_json(events: AsyncIterator[Event]) -> int:
+    last: dict[str, Any] = {}
+    async with aclosing(cast("Any", events)) as stream:
+        async for event in stream:
+            last = event
+            sys.stdout.write(json.dumps(event, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n")
+            sys.stdout.flush()
+    return CODES.get(last["status"], FAILED)
+
+
+async def _print(events: AsyncIterator[Event]) -> int:
+    """The answer alone on standard output, as it comes on a terminal; everything else on standard error."""
+    started = perf_counter()
+    status = ""
+    async with aclosing(cast("Any", events)) as stream:
+        async for event in stream:
+            progress.show(event)
+            if event["type"] == "result":
+                status = str(event["status"])
+                text = str(event["output_text"])
+                if text:
+                    answer(text)
+                progress.end(event, perf_counter() - started)
+    return CODES.get(status, FAILED)

@@ -1,0 +1,88 @@
+"""`assemble skills`: the skills that an agent sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from assembler.cli import arguments as command_line
+from assembler.cli.main import DONE
+from assembler.cli.output import answer, tell_diagnostics
+from assembler.errors import Diagnostic, did_you_mean, problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assembler.agent.config import AgentConfig
+    from assembler.skills.skill import Skill
+
+EXAMPLES = """\
+  assemble skills list conf=quickstart
+  assemble skills list conf=quickstart 'skills=[units,csv]' --json
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command."""
+    given = list(arguments)
+    parser = command_line.parser("skills list", "Lists the skills that an agent sees.", EXAMPLES)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    if given and given[0] in {"-h", "--help"}:
+        parser.print_help()
+        return DONE
+    if not given or given[0] != "list":
+        asked = given[0] if given else ""
+        raise problem(
+            "cli/no-such-command", f"there is no command `skills {asked}`", hint=did_you_mean(asked, ["list"])
+        )
+    command = command_line.parse(parser, given[1:])
+    from assembler.config.load import load
+
+    config, composition = load(command.conf, command.overrides)
+    diagnostics = list(composition.warnings)
+    rows = asyncio.run(_rows(config, composition.project.folder, diagnostics, full=command.options.json))
+    if command.options.json:
+        found: dict[str, Any] = {"skills": rows, "diagnostics": [item.to_json() for item in diagnostics]}
+        answer(json.dumps(found, ensure_ascii=False, indent=2))
+        return DONE
+    tell_diagnostics(diagnostics)
+    _table(rows)
+    return DONE
+
+
+async def _rows(config: AgentConfig, base: Path, diagnostics: list[Diagnostic], *, full: bool) -> list[dict[str, Any]]:
+    from assembler.skills.skill import SourceContext
+
+    skills = await config.skills.open().list_skills(SourceContext(base=base, report=diagnostics.append))
+    return [await _row(skill, full=full) for skill in skills]
+
+
+async def _row(skill: Skill, *, full: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": skill.name, "description": skill.description, "source": skill.source}
+    row["path"] = skill.where.file
+    if full:
+        row["resources"] = [resource.name for resource in await skill.resources()]
+        row["scripts"] = [script.name for script in await skill.scripts()]
+        row["digest"] = await skill.digest()
+    return row
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> None:
+    """Aligned columns on a terminal, tabs in a pipe."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            answer("\t".join((row["name"], row["source"], " ".join(row["description"].split()))))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from assembler.cli.output import printable
+
+    table = Table("skill", "source", "description", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(printable(str(row[column]))) for column in ("name", "source", "description")))
+    Console().print(table)

@@ -1,0 +1,77 @@
+"""What pyproject.toml allows beside what this environment holds: other Pythons, the oldest and the newest dependencies.
+
+Each environment runs the tests that touch most of what is not ours: composition, models of the configuration, the
+command line, and the quickstart.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from .environments import ROOT, Environment, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+PYTHONS = ("3.11", "3.12", "3.13")
+TESTED = ("tests/config", "tests/cli", "tests/test_components.py", "tests/test_quickstart.py")
+RUNS_TESTS = ("hypothesis", "pytest", "pytest-timeout")
+
+
+@cache
+def interpreter(version: str) -> Path | None:
+    """An interpreter of this version that starts, from PATH or where pyenv keeps those that are not chosen."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+    candidates = [shutil.which(f"python{version}"), *sorted(pyenv.glob(f"versions/{version}.*/bin/python"))]
+    for candidate in candidates:
+        if candidate is not None:
+            command = [str(candidate), "-I", "-c", "import sys; print(sys.executable)"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return Path(done.stdout.strip())
+    return None
+
+
+def pins(*names: str) -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return [line.partition(" ;")[0] for line in lines if line.partition("==")[0] in names]
+
+
+def run_tests(environment: Environment, folder: Path) -> None:
+    command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *TESTED]
+    done = run(command, ROOT, PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(folder))
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2_000:]
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_pythons(version: str, tmp_path: Path) -> None:
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        pytest.skip(f"the whole suite is running on Python {version}")
+    found = interpreter(version)
+    if found is None:
+        pytest.skip(f"no Python {version} is installed")
+    environment = Environment.create(tmp_path / "env", found)
+    environment.install("--constraints", "constraints.txt", "--editable", ".[sandbox]", *pins(*RUNS_TESTS))
+    run_tests(environment, tmp_path)
+
+
+def installed_pythons() -> list[Path]:
+    return [found for version in PYTHONS if (found := interpreter(version))] or [Path(sys.executable)]
+
+
+def test_oldest_dependencies(tmp_path: Path) -> None:
+    environment = Environment.create(tmp_path / "env", installed_pythons()[0])
+    environment.install("--resolution", "lowest-direct", "--editable", ".[sandbox]", *pins(*RUNS_TESTS))
+    run_tests(environment, tmp_path)
+
+
+def test_newest_dependencies(tmp_path: Path) -> None:
+    """Of Hydra and OmegaConf, that is the release candidates of the line that pyproject.toml already allows."""
+    environment = Environment.create(tmp_path / "env", installed_pythons()[-1])
+    candidates = ("hydra-core>=1.4.0rc3", "omegaconf>=2.4.1rc1")
+    environment.install("--prerelease", "explicit", "--editable", ".[sandbox]", *candidates, *RUNS_TESTS)
+    run_tests(environment, tmp_path)
