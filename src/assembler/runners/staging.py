@@ -11,6 +11,7 @@ import stat
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from assembler.errors import problem
@@ -23,15 +24,21 @@ _LOG = logging.getLogger(__name__)
 @asynccontextmanager
 async def run_folder() -> AsyncGenerator[Path]:
     """A new folder (mode 0700), removed with everything in it on leaving."""
-    path = await in_thread(lambda: Path(tempfile.mkdtemp(prefix="assembler-run-")))
+    made: list[Path] = []  # filled by the thread, so that a cancellation meanwhile does not lose the path
     try:
-        yield path
+        await in_thread(lambda: made.append(Path(tempfile.mkdtemp(prefix="assembler-run-"))))
+        yield made[0]
     finally:
-        try:
-            await in_thread(lambda: remove_tree(path))
-        except OSError as error:
-            # What the script did is worth more than a tidy folder, but somebody has to know.
-            _LOG.warning("the folder `%s` of a finished script could not be removed: %s", path, error)
+        for path in made:
+            await in_thread(partial(_remove, path))
+
+
+def _remove(path: Path) -> None:
+    try:
+        remove_tree(path)
+    except OSError as error:
+        # What the script did is worth more than a tidy folder, but somebody has to know.
+        _LOG.warning("the folder `%s` of a finished script could not be removed: %s", path, error)
 
 
 async def stage(work: Callable[[], None]) -> None:

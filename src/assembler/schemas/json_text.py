@@ -50,7 +50,7 @@ def parse_json(text: str) -> JSON:
     """Reads one JSON value.
 
     Integers of any size stay exact, `1.0` stays a float. Refused, though Python's parser takes them: NaN and infinities
-    (also as `1e999`), duplicate keys, and nesting deeper than ``values.MAX_DEPTH``.
+    (also as `1e999`), duplicate keys, halves of surrogate pairs, and nesting deeper than ``values.MAX_DEPTH``.
 
     Raises:
         NotJson: The text is anything but one JSON value.
@@ -67,7 +67,17 @@ def parse_json(text: str) -> JSON:
         raise NotJson("numbers of fewer digits") from None  # Python caps the digits of an integer
     if text.count("[") + text.count("{") > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
         raise _too_deep()
+    if ("\\u" in text or not text.isascii()) and not _is_unicode(value):
+        raise NotJson("whole characters, found half of a surrogate pair")
     return cast("JSON", value)
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def depth_of(value: object) -> int:

@@ -39,6 +39,8 @@ def problem_of(error: jsonschema_rs.ValidationError, *, detailed: bool = False) 
         return Diagnostic("arguments/missing", f"{parameter([*path, expected])} is required, and missing")
     if keyword in {"additionalProperties", "unevaluatedProperties"}:
         return unknown_names(expected, None, within=path)
+    if keyword == "falseSchema" and error.schema_path[-1] == "additionalProperties":
+        return unknown_names(list(cast("dict[str, Any]", error.instance)), None, within=path)
     found = f", found {_shown(error.instance)}" if detailed else ""
     return Diagnostic("arguments/invalid", f"{parameter(path)} {reason_of(error)}{found}")
 
@@ -97,7 +99,7 @@ def _flat(error: jsonschema_rs.ValidationError) -> str:
 
 
 def _either(types: list[str]) -> str:
-    return " or ".join(types)
+    return " or ".join(sorted(types, key=lambda name: name == "null"))
 
 
 def _shown(value: object) -> str:

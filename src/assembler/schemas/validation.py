@@ -28,6 +28,13 @@ _MAX_LEVELS = 3 * MAX_DEPTH
 """Levels of a value: the validator follows them with the machine's stack, and text within a value adds its own."""
 _REPORT_BUDGET = 200_000
 """Steps that finding every problem may take, about a tenth of a second."""
+_METASCHEMAS = {
+    4: "http://json-schema.org/draft-04/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
+    7: "http://json-schema.org/draft-07/schema#",
+    2019: "https://json-schema.org/draft/2019-09/schema",
+    2020: "https://json-schema.org/draft/2020-12/schema",
+}
 _MODERN = frozenset(
     {"prefixItems", "$defs", "$anchor", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
 )
@@ -99,17 +106,11 @@ class ArgumentValidator:
 def _compiled(document: Document) -> jsonschema_rs.Validator:
     import jsonschema_rs
 
-    drafts = {
-        4: jsonschema_rs.Draft4Validator,
-        6: jsonschema_rs.Draft6Validator,
-        7: jsonschema_rs.Draft7Validator,
-        2019: jsonschema_rs.Draft201909Validator,
-        2020: jsonschema_rs.Draft202012Validator,
-    }
-    # The draft is decided here. Left in, an unknown `$schema` would be looked for, and an `$id` would change nothing.
-    schema = {keyword: value for keyword, value in document.root.items() if keyword not in {"$schema", "$id"}}
+    # The draft is decided here: an unknown `$schema` would be looked for. An `$id` would only move the references.
+    schema = {**document.root, "$schema": _METASCHEMAS[draft_of(document)]}
+    schema.pop("$id", None)
     try:
-        return drafts[draft_of(document)](schema, validate_formats=True, retriever=_refuse_retrieval)
+        return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=_refuse_retrieval)
     except jsonschema_rs.ValidationError as error:
         pointer = "/".join(["#", *(token(str(step)) for step in error.instance_path)])
         raise refusal("schemas/invalid", pointer, f"is no JSON Schema: {reason_of(error)}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import threading
 import weakref
 from collections.abc import Sequence
@@ -31,6 +30,8 @@ class SkillSearch:
     """
 
     def __init__(self, skills: Sequence[Skill]) -> None:
+        import sqlite3
+
         self._skills = tuple(skills)
         self._lock = threading.Lock()
         self._database = sqlite3.connect(":memory:", check_same_thread=False)

@@ -19,6 +19,10 @@ MAX_EXPANDED = 256 * 1024
 """Most that all values may come to once their aliases are written out: code points, and one for each value."""
 
 
+MAX_BRACKETS = 1000
+"""Most opening brackets and braces: the time of a parser in Python grows with the square of how deep they nest."""
+
+
 class BadYaml(Exception):
     """A text that is not YAML.
 
@@ -205,6 +209,8 @@ def _loader() -> Any:
 def _compose(text: str) -> Any:
     import yaml
 
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise BadYaml(f"it has more than {MAX_BRACKETS} brackets", 0, 0, "write it flatter")
     try:
         loader = _loader()(text)  # a loader of Python, not of C, refuses bad characters here
         try:
