@@ -168,7 +168,9 @@ def test_a_value_without_a_json_form_is_an_error_of_the_tool() -> None:
 def test_a_long_output_is_cut_and_says_so() -> None:
     result = agent({"calls": [call("y" * 500)], "text": "x"}, limits={"tool_output": 100}).run_sync("go")
     (output,) = outputs(result)
-    assert output.endswith("characters left out]")
+    assert "characters left out" in output
+    assert output.startswith('{"done": "yyy')
+    assert output.endswith('yyy"}')
     assert len(output) < 200
 
 

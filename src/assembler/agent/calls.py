@@ -188,7 +188,10 @@ class Caller:
         text = str(function_call_output("", to_json(value))["output"])
         if len(text) <= limit:
             return text
-        return f"{text[:limit]}\n[... {len(text) - limit} characters left out]"
+        # The end says how a script ended, so it stays.
+        tail = limit // 4
+        left_out = f"\n[... {len(text) - limit} characters left out ...]\n"
+        return text[: limit - tail] + left_out + text[len(text) - tail :]
 
 
 def _not_allowed(reason: str) -> ToolOutput:

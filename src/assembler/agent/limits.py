@@ -24,4 +24,4 @@ class Limits(Config):
     parallel_tool_calls: int = Field(default=8, ge=1)
     """Calls of one turn that run side by side."""
     tool_output: Size = 64 * 1024
-    """Characters of a tool's output that go to the model; the rest is cut and told."""
+    """Characters of a tool's output that go to the model; what is cut from its middle is told."""
