@@ -77,16 +77,18 @@ def run_script(scratch: Path) -> RunScript:
 @pytest.fixture(scope="session")
 def load_module() -> Iterator[Callable[[str], ModuleType]]:
     """Imports a file of a skill, `unit-converter/scripts/convert.py`, with what it finds on its own path."""
-    paths = sys.path.copy()
+    paths, no_bytecode = sys.path.copy(), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # a skill is as it was released, with no cache beside its files
 
     def load(name: str) -> ModuleType:
         path = SKILLS / name
         spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
-        assert spec and spec.loader
+        assert spec
+        assert spec.loader
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
 
     yield load
-    sys.path[:] = paths
+    sys.path[:], sys.dont_write_bytecode = paths, no_bytecode

@@ -80,7 +80,7 @@ def test_nothing_needs_an_executable_bit_or_a_link(name: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_is_no_module_of_the_standard_library(script: str) -> None:
-    folder = SKILLS / script.split("/")[0]
+    folder = SKILLS / script.split("/", maxsplit=1)[0]
     modules = {path.stem for path in folder.rglob("*.py")}
     assert modules & sys.stdlib_module_names == set()
 

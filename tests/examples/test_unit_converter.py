@@ -18,6 +18,17 @@ SKILLS = Path(__file__).resolve().parents[2] / "skills"
 SCRIPT = "unit-converter", "scripts/convert.py"
 RunScript = Callable[..., Any]
 
+
+@pytest.fixture(scope="session")
+def converter(load_module: Callable[[str], ModuleType]) -> ModuleType:
+    return load_module("unit-converter/scripts/convert.py")
+
+
+@pytest.fixture(scope="session")
+def units(converter: ModuleType) -> list[Any]:
+    return converter.load_units()
+
+
 CONVERSIONS = [
     ("26.2", "miles", "km", "26.2 mi = 42.1648 km"),
     ("26.20", "mi", "km", "26.20 mi = 42.1648 km"),
@@ -49,7 +60,7 @@ CONVERSIONS = [
     ("1", "TiB", "B", "1 TiB = 1099511627776 B"),
     ("100", "Mbit/s", "MB/s", "100 Mbit/s = 12.5 MB/s"),
     ("1", "Mb", "MB", "1 Mbit = 0.125 MB"),
-    ("1", "μm", "nm", "1 µm = 1000 nm"),
+    ("1", "\u03bcm", "nm", "1 µm = 1000 nm"),
     ("1", "ft-lbf", "J", "1 ft·lbf = 1.35582 J"),
     ("1e-300", "nm", "m", "1e-300 nm = 1e-309 m"),
     (26.2, "mi", "km", "26.2 mi = 42.1648 km"),
@@ -58,14 +69,15 @@ CONVERSIONS = [
 
 
 @pytest.mark.parametrize(("value", "source", "target", "line"), CONVERSIONS)
-def test_converts(value: object, source: str, target: str, line: str, run_script: RunScript) -> None:
-    done = run_script(*SCRIPT, {"value": value, "from": source, "to": target})
-    assert (done.code, done.err, done.out) == (0, "", f"{line}\n")
+def test_converts(value: object, source: str, target: str, line: str, converter: ModuleType) -> None:
+    assert converter.answer([f"--value={value}", f"--from={source}", f"--to={target}"]) == line
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
+        ({"value": 26.2, "from": "miles", "to": "km"}, "26.2 mi = 42.1648 km"),
+        ({"value": "20.50", "from": "℃", "to": "°F"}, "20.50 °C = 68.9 °F"),
         ({"value": 1, "from": "gal", "to": "L", "digits": 20}, "1 US gal = 3.785411784 L"),
         ({"value": 1, "from": "TiB", "to": "B", "digits": 3}, "1 TiB = 1100000000000 B"),
         ({"value": 2, "from": "m", "to": "ft", "digits": 1}, "2 m = 7 ft"),
@@ -112,12 +124,22 @@ def test_options_and_argument_lists(arguments: Any, line: str, run_script: RunSc
         ({"value": 1, "from": "m", "to": "km", "precision": 3}, "--precision=3"),
     ],
 )
-def test_refuses_in_one_line(arguments: dict[str, object], message: str, run_script: RunScript) -> None:
-    done = run_script(*SCRIPT, arguments)
+def test_refuses_in_one_line(
+    arguments: dict[str, object], message: str, converter: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert converter.main([f"--{key}={value}" for key, value in arguments.items()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize("lang", ["C", "C.UTF-8"])
+def test_a_refusal_goes_to_standard_error(lang: str, run_script: RunScript) -> None:
+    done = run_script(*SCRIPT, {"value": -300, "from": "°C", "to": "µm"}, lang=lang)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    assert message in done.err
+    assert done.err == "error: cannot convert °C (temperature) to µm (length): they measure different quantities\n"
 
 
 @pytest.mark.parametrize(
@@ -133,16 +155,6 @@ def test_a_damaged_table_is_no_fault_of_the_request(table: str | None, tmp_path:
     done = run_script(*SCRIPT, {"value": 1, "from": "m", "to": "km"}, root=tmp_path)
     assert (done.code, done.out) == (1, "")
     assert "units table" in done.err
-
-
-@pytest.fixture(scope="session")
-def converter(load_module: Callable[[str], ModuleType]) -> ModuleType:
-    return load_module("unit-converter/scripts/convert.py")
-
-
-@pytest.fixture(scope="session")
-def units(converter: ModuleType) -> list[Any]:
-    return converter.load_units()
 
 
 def test_every_name_leads_to_its_unit_and_only_known_ones_are_ambiguous(

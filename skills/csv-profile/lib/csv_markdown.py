@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from pathlib import Path
 from typing import Any
 
 from csv_columns import MIXED, Column
 from csv_records import DELIMITERS, Layout
 from csv_values import BOOLEAN, CODE, DATE, SEPARATED, SLASH_DATE, TEXT
 
-LONGEST_SHOWN, LONGEST_NAME = 40, 80
+LONGEST_SHOWN, LONGEST_NAME, LONGEST_PATH = 40, 80, 200
 PLAIN_DIGITS = 18
 COUNTED_TYPES = (TEXT, BOOLEAN, MIXED)
 """The types whose frequent values are shown, since statistics say little."""
@@ -24,7 +23,9 @@ QUARTILES = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 class Profile:
     """What is known of one file."""
 
-    path: Path
+    name: str
+    size: int
+    """In bytes."""
     layout: Layout
     header: list[str]
     """The header as it stands in the file; empty where there is none."""
@@ -80,17 +81,16 @@ def share(part: int, whole: int) -> str:
 
 def summary(profile: Profile) -> Iterator[str]:
     """What the file is, and how it was read."""
-    path, layout = profile.path, profile.layout
+    layout = profile.layout
     delimiter = next((name for name, sign in DELIMITERS.items() if sign == layout.delimiter), repr(layout.delimiter))
-    yield f"# Profile of {shown(str(path), 200)}"
+    yield f"# Profile of {shown(profile.name, LONGEST_PATH)}"
     yield ""
-    size = path.stat().st_size
     if not layout.width:
-        yield f"The file has no records ({size} bytes, {layout.encoding_told})."
+        yield f"The file has no records ({profile.size} bytes, {layout.encoding_told})."
         return
     yield f"- Rows: {profile.rows}"
     yield f"- Columns: {layout.width}"
-    yield f"- Size: {size} bytes"
+    yield f"- Size: {profile.size} bytes"
     yield f"- Encoding: {layout.encoding_told}"
     yield f"- Delimiter: {delimiter} ({layout.delimiter_told})"
     yield f"- Header: {layout.header_told}"

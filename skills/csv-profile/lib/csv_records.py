@@ -83,7 +83,9 @@ def read_layout(path: Path, encoding: str, delimiter: str, header: str, classify
     has_header = header == "present"
     if header_told is None:
         has_header, header_told = _find_header(records, classify)
-    usual = Counter(map(len, records[has_header:])).most_common(1)
+    named = len(records[0]) if records and has_header else 0
+    widths = [len(record) for record in records[has_header:]]
+    usual, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
     return Layout(
         encoding=encoding,
         encoding_told=encoding_told,
@@ -92,7 +94,7 @@ def read_layout(path: Path, encoding: str, delimiter: str, header: str, classify
         has_hint=has_hint,
         header=has_header and bool(records),
         header_told=header_told,
-        width=max(len(records[0]) if records and has_header else 0, usual[0][0] if usual else 0),
+        width=max(named, usual) if times * 2 > len(widths) else named or usual,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -16,7 +17,7 @@ from typing import NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 from csv_columns import Column
-from csv_markdown import Profile, render, shown
+from csv_markdown import LONGEST_PATH, Profile, render, shown
 from csv_records import DELIMITERS, BadFile, Records, open_text, read_layout
 from csv_values import NUMBER_STYLES, classifier
 
@@ -68,13 +69,13 @@ def profile(path: Path, options: argparse.Namespace) -> Profile:
         BadRequest: It has not the columns asked for.
     """
     classify = classifier(options.numbers)
-    markers = frozenset(options.missing)
+    markers = frozenset(MISSING_MARKERS if options.missing is None else options.missing)
     layout = read_layout(path, options.encoding, options.delimiter, options.header, classify)
     with open_text(path, layout.encoding) as file:
         records = Records(file, layout)
         stream = iter(records)
         header = next((record for record in stream if record), []) if layout.header else []
-        result = Profile(path, layout, header, column_names(header, layout.width))
+        result = Profile(told(path), path.stat().st_size, layout, header, column_names(header, layout.width))
         result.columns = make_columns(result.names, options.column)
         for record in stream:
             if not record:
@@ -94,13 +95,24 @@ def profile(path: Path, options: argparse.Namespace) -> Profile:
     return result
 
 
+def scratch_folder() -> Path:
+    """The folder that the run works in; the files handed to it lie in `inputs/`."""
+    return Path(os.environ.get("SCRATCH_DIR", ""))
+
+
+def told(path: Path) -> str:
+    """A file's name as the caller knows it, without the folders of this machine."""
+    scratch = scratch_folder()
+    return str(path.relative_to(scratch) if path.is_relative_to(scratch) else path)
+
+
 def find_files(wanted: list[str]) -> list[Path]:
     """The files to profile: those asked for, else every CSV file handed to the run.
 
     Raises:
         BadRequest: There is none, or one asked for does not exist.
     """
-    scratch = Path(os.environ.get("SCRATCH_DIR", ""))
+    scratch = scratch_folder()
     inputs = scratch / "inputs"
     handed = sorted(path for path in inputs.glob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     existing = ", ".join(repr(path.name) for path in handed) or "none"
@@ -121,6 +133,13 @@ def delimiter_option(text: str) -> str:
     if text in {"auto", *DELIMITERS} or (len(text) == 1 and text not in '"\r\n '):
         return text
     raise argparse.ArgumentTypeError(f"{text!r} is neither one character nor one of auto, {', '.join(DELIMITERS)}")
+
+
+def top_option(text: str) -> int:
+    """The type of `--top`."""
+    if re.fullmatch(r"\d{1,2}", text, re.ASCII):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text[:20]!r} is not a whole number from 0 to 99")
 
 
 def encoding_option(text: str) -> str:
@@ -163,7 +182,7 @@ def parser() -> Parser:
     )
     add("--numbers", choices=tuple(NUMBER_STYLES), default="plain", help="1234.5, 1.234,5 or 1,234.5")
     add("--missing", action="append", metavar="TEXT", help=f"may be repeated (default: {' '.join(MISSING_MARKERS)})")
-    add("--top", type=int, default=5, metavar="N", help="how many frequent values to show (default: 5)")
+    add("--top", type=top_option, default=5, metavar="N", help="how many frequent values to show (default: 5)")
     return result
 
 
@@ -175,12 +194,11 @@ def main(arguments: list[str]) -> int:
     failed = False
     try:
         options = parser().parse_args(arguments)
-        options.missing = MISSING_MARKERS if options.missing is None else options.missing
         for place, path in enumerate(find_files(options.file)):
             try:
                 text = render(profile(path, options), options.top)
             except (BadFile, OSError) as error:
-                print(f"error: {shown(str(path), 200)}: {error}", file=sys.stderr)
+                print(f"error: {shown(told(path), LONGEST_PATH)}: {error}", file=sys.stderr)
                 failed = True
                 continue
             print(f"\n{text}" if place else text)

@@ -195,7 +195,8 @@ def convert(options: argparse.Namespace) -> Iterator[str]:
     if not moment.tzinfo:
         if not options.source:
             raise BadRequest("the time has no offset; name its zone: --from=Europe/Berlin")
-        moment, notes = parse_when(options.when, options.source)
+        moment, note = on_clock(moment, find_zone(options.source))
+        notes = [f"note: {note}"] if note else []
     for name in options.zones:
         yield f"{show(moment)} = {show(moment.astimezone(find_zone(name)))}"
     yield from notes
