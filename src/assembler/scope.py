@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
+
+from assembler.folders import remove_tree
 
 
 class Scope(AsyncExitStack):
@@ -20,11 +21,3 @@ class Scope(AsyncExitStack):
         path = Path(tempfile.mkdtemp(prefix=f"assembler-{purpose}-"))
         self.callback(remove_tree, path)
         return path
-
-
-def remove_tree(path: Path) -> None:
-    """Removes a folder, also where something in it was made read-only."""
-    for folder in (path, *path.rglob("*")):
-        if folder.is_dir() and not folder.is_symlink():
-            folder.chmod(0o700)
-    shutil.rmtree(path)

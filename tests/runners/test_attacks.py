@@ -203,6 +203,7 @@ def test_bytes_that_are_not_utf8_are_replaced(kind: type[FileRunner], run) -> No
     assert (result.stdout_bytes, result.stderr_bytes) == (5, 1)
 
 
+@pytest.mark.slow
 def test_folders_without_permissions_and_links_are_removed_without_harm(skill, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -14,7 +14,7 @@ from assembler.runners.sandbox import Sandbox
 pytestmark = pytest.mark.usefixtures("sandbox_works")
 
 
-def test_reads_outside_are_denied(self, run, tmp_path) -> None:
+def test_reads_outside_are_denied(run, tmp_path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret")
     secret.chmod(0o644)
@@ -33,7 +33,7 @@ for path in sys.argv[1:]:
     assert result.isolation == "bubblewrap+seccomp"
 
 
-def test_links_out_of_the_skill_lead_nowhere(self, skill, tmp_path) -> None:
+def test_links_out_of_the_skill_lead_nowhere(skill, tmp_path) -> None:
     (tmp_path / "secret.txt").write_text("the secret")
     folder = skill({"main.py": "print(open('/skill/link').read())"})
     (folder / "link").symlink_to(tmp_path / "secret.txt")
@@ -44,14 +44,14 @@ def test_links_out_of_the_skill_lead_nowhere(self, skill, tmp_path) -> None:
 
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_VSOCK"])
 @pytest.mark.parametrize("type_", ["SOCK_STREAM", "SOCK_DGRAM"])
-def test_sockets_are_denied(self, run, family: str, type_: str) -> None:
+def test_sockets_are_denied(run, family: str, type_: str) -> None:
     code = f"import socket\nsocket.socket(socket.{family}, socket.{type_})"
     result = run(Sandbox(), code)
     assert result.exit_code == 1
     assert "Address family not supported" in result.stderr
 
 
-def test_a_listening_service_is_not_reached(self, run) -> None:
+def test_a_listening_service_is_not_reached(run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
         script = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo reached\n"
@@ -61,7 +61,7 @@ def test_a_listening_service_is_not_reached(self, run) -> None:
             server.accept()
 
 
-def test_pairs_of_sockets_and_child_processes_work(self, run) -> None:
+def test_pairs_of_sockets_and_child_processes_work(run) -> None:
     code = """
 import asyncio, socket, subprocess, sys
 left, right = socket.socketpair()
@@ -73,7 +73,7 @@ asyncio.run(loop())
     assert run(Sandbox(), code).stdout.split() == ["pair", "child", "loop"]
 
 
-def test_the_environment_of_no_other_process_is_seen(self, run, monkeypatch) -> None:
+def test_the_environment_of_no_other_process_is_seen(run, monkeypatch) -> None:
     monkeypatch.setenv("A_SECRET_KEY", "sk-very-secret")
     code = """
 import os
@@ -91,7 +91,7 @@ print(dict(os.environ))
     assert {line.split()[0] for line in result.stdout.splitlines() if line[:1].isdigit()} == {"1", "2"}
 
 
-def test_the_skill_cannot_be_written(self, skill) -> None:
+def test_the_skill_cannot_be_written(skill) -> None:
     code = """
 import os
 for action in (
@@ -118,7 +118,7 @@ for action in (
     assert [path.name for path in folder.iterdir()] == ["main.py"]
 
 
-def test_a_fork_bomb_meets_its_limit(self, run, marked) -> None:
+def test_a_fork_bomb_meets_its_limit(run, marked) -> None:
     code = """
 import subprocess, sys
 sleeper = [sys.executable, "-c", "import time; time.sleep(600)", sys.argv[1]]
@@ -138,7 +138,7 @@ else:
     assert int(started) == 9  # and the script itself
 
 
-def test_scratch_is_full_at_its_limit(self, run) -> None:
+def test_scratch_is_full_at_its_limit(run) -> None:
     code = """
 import os
 total = 0
@@ -159,13 +159,13 @@ print(total)
     assert total <= 4 * 1024**2
 
 
-def test_other_memory_file_systems_are_small_too(self, run) -> None:
+def test_other_memory_file_systems_are_small_too(run) -> None:
     code = "open('/dev/shm/x', 'wb').write(bytes(40 * 1024**2))"
     result = run(Sandbox(), code)
     assert "No space left on device" in result.stderr
 
 
-def test_privileges_and_kernel_interfaces_are_denied(self, run) -> None:
+def test_privileges_and_kernel_interfaces_are_denied(run) -> None:
     code = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -181,12 +181,12 @@ for name, arguments in {
     assert [line.split()[1:] for line in lines[1:]] == [["-1", "1"]] * 5
 
 
-def test_the_host_cannot_be_signalled(self, run) -> None:
+def test_the_host_cannot_be_signalled(run) -> None:
     result = run(Sandbox(), f"import os\nos.kill({os.getpid()}, 0)")
     assert "ProcessLookupError" in result.stderr
 
 
-def test_the_first_process_cannot_be_killed(self, run) -> None:
+def test_the_first_process_cannot_be_killed(run) -> None:
     code = """
 import os, signal
 for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
@@ -200,7 +200,7 @@ print("went on")
     assert (result.exit_code, result.stdout) == (0, "went on\n")
 
 
-def test_home_is_fresh_and_runs_nothing(self, run) -> None:
+def test_home_is_fresh_and_runs_nothing(run) -> None:
     code = """
 import os, site, subprocess, sys
 home = os.environ["HOME"]
@@ -214,7 +214,7 @@ print(subprocess.run([sys.executable, "-c", "print('child')"], capture_output=Tr
         assert run(Sandbox(), code).stdout.split() == ["[]", "False", "1", "child"]
 
 
-def test_taking_over_the_first_process_lifts_no_limit(self, run) -> None:
+def test_taking_over_the_first_process_lifts_no_limit(run) -> None:
     code = "print(open('/proc/1/limits').read())"
     limits = ScriptLimits(memory="100MiB", file="1MiB")
     printed = run(Sandbox(limits=limits), code).stdout.splitlines()

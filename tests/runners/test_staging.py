@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from assembler.errors import AssemblerError
-from assembler.runners.staging import copy_inputs, copy_skill, remove_tree, run_folder
+from assembler.folders import remove_tree
+from assembler.runners.staging import copy_inputs, copy_skill, run_folder
 
 
 def test_a_run_folder_is_private_and_goes() -> None:

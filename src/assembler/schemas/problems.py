@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assembler.errors import Diagnostic, did_you_mean
 from assembler.schemas.reading import json_type
+from assembler.values import JSON
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -26,11 +27,12 @@ def parameter(path: Sequence[str | int]) -> str:
     return f"`{text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + '…'}`"
 
 
-def problem_of(error: jsonschema_rs.ValidationError, *, detailed: bool = False) -> Diagnostic:
+def problem_of(error: jsonschema_rs.ValidationError, value: JSON, *, detailed: bool = False) -> Diagnostic:
     """The diagnostic for one problem.
 
     Args:
         error: What the validator says.
+        value: The arguments.
         detailed: Whether the value that was found is shown.
     """
     keyword, expected = error.kind.name, error.kind.value
@@ -40,7 +42,8 @@ def problem_of(error: jsonschema_rs.ValidationError, *, detailed: bool = False) 
     if keyword in {"additionalProperties", "unevaluatedProperties"}:
         return unknown_names(expected, None, within=path)
     if keyword == "falseSchema" and error.schema_path[-1] == "additionalProperties":
-        return unknown_names(list(cast("dict[str, Any]", error.instance)), None, within=path)
+        # An object that declares no properties at all: the validator names neither the first nor the others.
+        return unknown_names(list(_at(value, path)), None, within=path)
     found = f", found {_shown(error.instance)}" if detailed else ""
     return Diagnostic("arguments/invalid", f"{parameter(path)} {reason_of(error)}{found}")
 
@@ -79,6 +82,12 @@ def reason_of(error: jsonschema_rs.ValidationError) -> str:
         return f"lacks `{expected}`"
     phrase = _PHRASES.get(keyword)
     return phrase(expected) if phrase else f"does not fit `{keyword}`"
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
 
 
 def _no_alternative(branches: list[list[jsonschema_rs.ValidationError]], path: Sequence[str | int]) -> str:

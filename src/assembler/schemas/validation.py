@@ -88,7 +88,7 @@ class ArgumentValidator:
         else:
             errors = list(islice(self._validator.iter_errors(value), MAX_PROBLEMS + 1))
             complete = len(errors) <= MAX_PROBLEMS
-        problems = [problem_of(error, detailed=detailed) for error in errors[:MAX_PROBLEMS]]
+        problems = [problem_of(error, value, detailed=detailed) for error in errors[:MAX_PROBLEMS]]
         if not complete:
             problems.append(Diagnostic("arguments/invalid", "there may be further problems", severity="info"))
         return problems

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from assembler.digests import digest_json
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
-from assembler.scope import Scope, remove_tree
+from assembler.folders import remove_tree
+from assembler.scope import Scope
 from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of, stamps_of
 
 

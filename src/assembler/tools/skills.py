@@ -244,15 +244,7 @@ def _told(result: ScriptResult) -> str:
     if result.stderr.strip():
         parts.append(f"[stderr]\n{result.stderr.rstrip()}")
     if result.stopped is not None:
-        parts.append(f"[stopped: {_WHY[result.stopped]}]")
+        parts.append(f"[stopped: {result.reason}]")
     elif result.exit_code != 0:
         parts.append(f"[exit code {result.exit_code}]")
     return "\n".join(parts) or "[the script printed nothing]"
-
-
-_WHY = {
-    "timeout": "it took longer than it may",
-    "cpu": "it used more processor time than it may",
-    "output": "it printed more than it may",
-    "signal": "a signal ended it; it may have used more memory than it may",
-}

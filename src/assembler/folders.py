@@ -1,0 +1,54 @@
+"""Removing folders that somebody else may have filled."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a folder that a hostile script may have filled; its processes must be dead.
+
+    Follows no link, opens folders without permissions, and takes any depth: a folder found inside is moved up and
+    emptied in its turn, so that no path grows long and nothing recurses.
+
+    Args:
+        path: The folder.
+    """
+    root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchmod(root, 0o700)
+        prefix = secrets.token_hex(8)  # not to be guessed, so that no name is taken
+        fresh = (f"{prefix}-{number}" for number in itertools.count())
+        waiting = ["."]
+        while waiting:
+            name = waiting.pop()
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+            try:
+                waiting += _empty(folder, root, fresh)
+            finally:
+                os.close(folder)
+            if name != ".":
+                os.rmdir(name, dir_fd=root)
+    finally:
+        os.close(root)
+    path.rmdir()
+
+
+def _empty(folder: int, root: int, fresh: Iterator[str]) -> list[str]:
+    """Removes what is in a folder, and moves the folders in it to the root, under new names."""
+    moved: list[str] = []
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.name, dir_fd=folder)
+            continue
+        os.chmod(entry.name, 0o700, dir_fd=folder)
+        name = next(fresh)
+        os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=root)
+        moved.append(name)
+    return moved
