@@ -93,10 +93,15 @@ def compose(project: Project, texts: Sequence[str] = ()) -> Composition:
 
 
 def available_groups(project: Project) -> dict[str, list[str]]:
-    """Options of each group, the user's and the presets', by the group's name."""
+    """Options of each group, the user's and the presets', by the group's name.
+
+    Raises:
+        AssemblerError: A file is larger or more entangled than any configuration (``config/too-large``).
+    """
     groups: dict[str, set[str]] = {rootfile.OVERLAY: set()}
     for base in (project.conf, _presets()):
         for file in base.rglob("*" + SUFFIX):
+            yamlfile.scan(file, _shown(project, file))
             group = file.parent.relative_to(base).as_posix()
             if group != ".":
                 groups.setdefault(group, set()).add(file.stem)
@@ -118,13 +123,14 @@ def _hydra(project: Project, root_text: str) -> Generator[Any]:
     base: dict[str, Any] = {} if Version(hydra.__version__) >= Version("1.4.0.dev0") else {"version_base": None}
     with _LOCK, tempfile.TemporaryDirectory(prefix="assembler-root-") as folder:
         (Path(folder) / (project.root + SUFFIX)).write_text(root_text, "utf-8")
-        state = GlobalHydra.instance()
-        outer, state.hydra = state.hydra, None
+        outer = GlobalHydra.instance().hydra
+        GlobalHydra.instance().clear()
         try:
             with hydra.initialize_config_dir(folder, job_name="assembler", **base):
-                yield state.config_loader()
+                yield GlobalHydra.instance().config_loader()
         finally:
-            state.hydra = outer
+            # Not `state`: Hydra puts a copy in its place on leaving.
+            GlobalHydra.instance().hydra = outer
 
 
 def _search_path(project: Project) -> str:
@@ -192,14 +198,21 @@ def _explained(
     """What stopped Hydra, in this project's words."""
     import yaml
     from hydra.errors import MissingConfigException
+    from omegaconf.errors import GrammarParseError
 
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return AssemblerError(_missing_option(error.missing_cfg_file, project, groups))
-    if isinstance(error, yaml.MarkedYAMLError):
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        # The root was read before; what Hydra cannot read is a file of a group.
         mark = error.problem_mark
-        shown = _shown(project, Path(mark.name)) if mark else ""
-        return AssemblerError(Diagnostic("config/bad-yaml", error.problem or first, where=yamlfile.place(shown, mark)))
+        where = yamlfile.place(_shown(project, Path(mark.name)), mark)
+        return AssemblerError(Diagnostic("config/bad-yaml", error.problem or first, where=where))
+    if isinstance(error, GrammarParseError):
+        where = Where(project.show(project.file))
+        return AssemblerError(
+            Diagnostic("config/interpolation", f"an interpolation is malformed: {first}", where=where)
+        )
     for override in overrides:
         # Hydra names the culprit in its message by the text that it was given, or by its key.
         if f"'{override.hydra}'" in str(error) or f"'{override.key}'" in str(error):

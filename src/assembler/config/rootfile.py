@@ -107,10 +107,11 @@ def _defaults(node: yaml.MappingNode, shown: str) -> list[yaml.Node]:
 
 
 def _mentioned(project: Project, entries: list[yaml.Node], seen: set[str]) -> Iterator[str]:
-    """The groups that a defaults list mentions, also through the roots that it extends."""
+    """The groups that a defaults list chooses of itself, also through the roots that it extends."""
     for entry in entries:
-        for key, _ in yamlfile.pairs(entry):
-            yield key.value.split()[-1].lstrip("/").partition("@")[0]
+        if not _is_override(entry):
+            for key, _ in yamlfile.pairs(entry):
+                yield key.value.split()[-1].lstrip("/").partition("@")[0]
         name = entry.value if isinstance(entry, yaml.ScalarNode) else ""
         file = project.conf / (name + SUFFIX)
         if name and name != "_self_" and name not in seen and "/" not in name and file.is_file():

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from assembler.errors import Diagnostic, Where, problem
+from assembler.errors import AssemblerError, Diagnostic, Where, problem
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _yaml: Any = yaml  # its stubs leave streams and events untyped
+CORE_TAG = "tag:yaml.org,2002:"
+PLAIN_TYPES = frozenset({"null", "bool", "int", "float", "str", "seq", "map", "merge", "value", "timestamp"})
 MAX_BYTES = 1024 * 1024
-MAX_NODES = 50_000
-MAX_DEPTH = 50
-MAX_ALIASES = 100
+SMALL = 16 * 1024
+"""Without aliases, so few bytes cannot hold enough to matter."""
+MAX_VALUES = 50_000
+MAX_LEVELS = 50
 
 
 def read(path: Path, shown: str) -> yaml.Node | None:
@@ -38,15 +42,37 @@ def read(path: Path, shown: str) -> yaml.Node | None:
         raise problem("config/unreadable", f"cannot be read: {error.strerror}", where=Where(shown)) from error
     except UnicodeDecodeError as error:
         raise problem("config/unreadable", f"not UTF-8 at byte {error.start}", where=Where(shown)) from error
-    _guard_aliases(text, shown)
+    _guard(text, shown)
     try:
-        return _yaml.compose(text, Loader=LOADER)
+        node = _yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         raise problem(
             "config/bad-yaml", _reason(error), where=place(shown, getattr(error, "problem_mark", None))
         ) from error
     except RecursionError as error:
-        raise problem("config/too-large", f"nested deeper than {MAX_DEPTH} levels", where=Where(shown)) from error
+        raise problem("config/too-large", f"nested deeper than {MAX_LEVELS} levels", where=Where(shown)) from error
+    problems = [found for each in _each(node) for found in _refused(each, shown)]
+    if problems:
+        raise AssemblerError(*problems)
+    return node
+
+
+def scan(path: Path, shown: str) -> None:
+    """Makes sure that a file can be loaded without stalling; whatever else is wrong is told where it is used.
+
+    Raises:
+        AssemblerError: It is larger or more entangled than any configuration (``config/too-large``).
+    """
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    if len(data) > SMALL or (b"&" in data and b"*" in data):
+        try:
+            read(path, shown)
+        except AssemblerError as error:
+            if error.diagnostics[0].code == "config/too-large":
+                raise
 
 
 def place(shown: str, mark: Any) -> Where:
@@ -64,17 +90,8 @@ def pairs(node: yaml.Node | None) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]
 
 def empty_values(node: yaml.Node | None, shown: str) -> Iterator[Diagnostic]:
     """A warning for each key without a value: YAML reads null, and null switches off, which is rarely meant."""
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current, yaml.SequenceNode):
-            waiting.extend(current.value)
+    for current in _each(node):
         for key, value in pairs(current):
-            waiting.append(value)
             if isinstance(value, yaml.ScalarNode) and value.tag.endswith(":null") and value.value == "":
                 yield Diagnostic(
                     "config/empty-value",
@@ -85,19 +102,69 @@ def empty_values(node: yaml.Node | None, shown: str) -> Iterator[Diagnostic]:
                 )
 
 
-def _guard_aliases(text: str, shown: str) -> None:
-    """Counts events before a tree is built: aliases make a tree that is small to hold and endless to walk."""
-    depth = nodes = aliases = 0
+def _each(node: yaml.Node | None) -> Iterator[yaml.Node]:
+    """Every node once, in the order of the text, however often aliases name it."""
+    seen: set[int] = set()
+    waiting = [] if node is None else [node]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, yaml.SequenceNode):
+            waiting.extend(reversed(current.value))
+        elif isinstance(current, yaml.MappingNode):
+            waiting.extend(part for pair in reversed(current.value) for part in reversed(pair))
+
+
+def _refused(node: yaml.Node, shown: str) -> Iterator[Diagnostic]:
+    """What YAML allows and a configuration does not: keys that stand twice, and tags that name types."""
+    if node.tag.removeprefix(CORE_TAG) not in PLAIN_TYPES:
+        message = f"the tag `{node.tag}` would make something other than plain data"
+        yield Diagnostic("config/bad-yaml", message, where=place(shown, node.start_mark), hint="remove it")
+    names: set[str] = set()
+    for key, _ in pairs(node):
+        if key.value in names:
+            message = f"the key `{key.value}` stands twice"
+            yield Diagnostic("config/bad-yaml", message, where=place(shown, key.start_mark), hint="remove one")
+        names.add(key.value)
+
+
+@dataclass(slots=True)
+class _Collection:
+    """A list or mapping that is being read: how much it holds once its aliases are replaced by what they name."""
+
+    anchor: str | None
+    values: int = 1
+    levels: int = 1
+
+    def add(self, values: int, levels: int) -> None:
+        self.values += values
+        self.levels = max(self.levels, levels + 1)
+
+
+def _guard(text: str, shown: str) -> None:
+    """Measures a file before a tree is built: aliases make a tree that is small to hold and endless to walk."""
+    anchors: dict[str, _Collection] = {}
+    open_ones = [_Collection(None)]
     try:
         for event in _yaml.parse(text, Loader=LOADER):
-            nodes += isinstance(event, yaml.NodeEvent)
-            aliases += isinstance(event, yaml.AliasEvent)
             if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > MAX_DEPTH or nodes > MAX_NODES or aliases > MAX_ALIASES:
-                what = f"more than {MAX_NODES} values, {MAX_DEPTH} levels or {MAX_ALIASES} aliases"
+                open_ones.append(_Collection(event.anchor))
+            elif isinstance(event, yaml.CollectionEndEvent | yaml.ScalarEvent):
+                done = open_ones.pop() if isinstance(event, yaml.CollectionEndEvent) else _Collection(event.anchor)
+                if done.anchor:
+                    anchors[done.anchor] = done
+                open_ones[-1].add(done.values, done.levels)
+            elif isinstance(event, yaml.AliasEvent):
+                # An alias to what is still open holds itself, and so is endless.
+                named = anchors.get(event.anchor) or _Collection(None, MAX_VALUES, MAX_LEVELS)
+                open_ones[-1].add(named.values, named.levels)
+            if open_ones[-1].values > MAX_VALUES or len(open_ones) + open_ones[-1].levels > MAX_LEVELS:
+                what = (
+                    f"more than {MAX_VALUES} values or {MAX_LEVELS} levels, with every alias replaced by what it names"
+                )
                 raise problem("config/too-large", what, where=place(shown, event.start_mark))
     except yaml.YAMLError:
         return  # composing reports it, with the same place
