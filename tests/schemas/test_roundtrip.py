@@ -19,8 +19,10 @@ Case = tuple[Any, st.SearchStrategy[Any]]
 
 # Names that a walk by keyword instead of by position trips over, and names that pointers have to escape.
 NAMES = st.sampled_from(
-    ["a", "b", "c", "type", "$ref", "$defs", "properties", "required", "anyOf", "enum", "default", "items", "input"]
-    + ["additional_properties", "a/b", "~", "%41", "", "ü", "x y"]
+    [
+        *("a", "b", "c", "type", "$ref", "$defs", "properties", "required", "anyOf", "enum", "default", "items"),
+        *("input", "additional_properties", "a/b", "~", "%41", "", "ü", "x y"),
+    ]
 )
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
     ["null", "{}", '"x"', "<not given>", "[1]", " "]
@@ -73,7 +75,9 @@ PLAIN: list[Case] = [
     ({"$ref": "#/$defs/a~1b%25"}, TEXT),
     ({"$ref": "#/$defs/number", "minimum": 0}, st.integers(0, 9)),
 ]
-TREES = st.recursive(st.just({"v": 1}), lambda part: st.fixed_dictionaries({"v": INTEGERS, "c": st.lists(part, max_size=2)}))
+TREES = st.recursive(
+    st.just({"v": 1}), lambda part: st.fixed_dictionaries({"v": INTEGERS, "c": st.lists(part, max_size=2)})
+)
 LINKED = st.recursive(st.none(), lambda part: st.fixed_dictionaries({"v": JSONS}, optional={"n": part}), max_leaves=3)
 DEFINITIONS: dict[str, Any] = {
     "tree": {
@@ -157,16 +161,18 @@ def exact(value: Any) -> str:
 
 @pytest.mark.parametrize("dialect", [OPENAI, AZURE, NONE], ids=lambda dialect: dialect.name)
 @given(case=roots())
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_what_is_sent_means_the_value(dialect: Dialect, case: tuple[dict[str, Any], Any], broken_rules: Any) -> None:
     original, value = case
-    # Arguments are objects, and a root that says nothing is read so.
-    assume(isinstance(value, dict) or set(original) != {"$defs"} and original.get("type") != "object")
+    # Arguments are objects, without parameters unless the root says something else.
+    shaped = original.keys() & {"properties", "additionalProperties", "enum", "const", "anyOf", "allOf", "$ref"}
+    assume(value == {} or shaped or original.get("type", "object") != "object")
     assume(jsonschema_rs.Draft202012Validator(original).is_valid(value))
     before = copy.deepcopy(original)
 
     compiled = compile_schema(original, dialect)
     assert original == before
+    assert exact(compile_schema(original, dialect).schema) == exact(compiled.schema)
     sent = json.loads(json.dumps(compiled.encode(value)))
     assert exact(compiled.decode(sent)) == exact(value)
     if "null" not in exact(value):  # None for something optional is absent
@@ -175,16 +181,3 @@ def test_what_is_sent_means_the_value(dialect: Dialect, case: tuple[dict[str, An
     if dialect.strict:
         depth = dialect.limits.depth if dialect.limits else 0
         assert not broken_rules(compiled.schema, constraints=bool(dialect.keywords), depth=depth)
-
-
-@given(case=roots())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_is_sent_needs_no_second_compiling(case: tuple[dict[str, Any], Any]) -> None:
-    original, value = case
-    assume(isinstance(value, dict) and jsonschema_rs.Draft202012Validator(original).is_valid(value))
-    compiled = compile_schema(original, OPENAI)
-    again = compile_schema(compiled.schema, OPENAI)
-    sent = compiled.encode(value)
-    assert exact(again.encode(sent)) == exact(sent)
-    assert exact(again.decode(sent)) == exact(sent)
-    assert not {note.code for note in again.notes} - {"schemas/rewritten"}

@@ -200,6 +200,9 @@ def _explained(
     from hydra.errors import MissingConfigException
     from omegaconf.errors import GrammarParseError
 
+    if not str(error) and error.__cause__ is not None:
+        # Hydra wraps what OmegaConf says in an exception that says nothing.
+        error = cast("Exception", error.__cause__)
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return AssemblerError(_missing_option(error.missing_cfg_file, project, groups))
