@@ -27,7 +27,9 @@ CODES: dict[str, str] = {
     # command line
     "cli/no-conf": "No configuration is named.",
     "cli/no-such-command": "There is no command of this name.",
+    "cli/system": "The system refuses something: a full disk, a working directory that is gone.",
     "cli/two-confs": "Several configurations are named.",
+    "cli/unforeseen": "A defect of Assembler.",
     # components
     "component/bad-target": "A Python reference is not of the form `package.module:Name`.",
     "component/broken-kind": "The distribution that provides a kind fails to import.",

@@ -22,11 +22,15 @@ turns:
     when: {input: greet, skill: greet}
     calls: [{tool: run_skill_script, arguments: {skill_name: greet, script_name: scripts/hello.py}}]
     text: "{{ outputs | last }}"
-  slow: {when: {input: slow, skill: greet}, calls: [{tool: run_skill_script, arguments: {skill_name: greet, script_name: scripts/slow.py}}]}
+  slow:
+    when: {input: slow, skill: greet}
+    calls: [{tool: run_skill_script, arguments: {skill_name: greet, script_name: scripts/slow.py}}]
   echo: {text: "You said: {{ input }}"}
 """
 FILES = {
-    "conf/agent.yaml": "defaults: [{model: scripted}, {skills: greet}, {runner: subprocess}, {approval: unattended}, _self_]\n",
+    "conf/agent.yaml": """\
+defaults: [{model: scripted}, {skills: greet}, {runner: subprocess}, {approval: unattended}, _self_]
+""",
     "conf/model/scripted.yaml": SCRIPTED,
     "conf/skills/greet.yaml": "sources: {greet: {kind: files, paths: [skills]}}\n",
     "skills/greet/SKILL.md": SKILL,
@@ -199,6 +203,26 @@ def test_a_terminal_is_not_obeyed() -> None:
 def test_output_that_nobody_reads_is_no_traceback() -> None:
     command = f"{sys.executable} -m assembler.cli.main run conf=agent --json -i greet | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "told"),
+    [
+        ("{run} -i greet <&-", 0, "completed"),
+        ("{run} <&-", 2, "run/no-input"),
+        ("{run} -i greet >&-", 0, "completed"),
+        ("{run} -i greet 2>&-", 0, ""),
+        ("{run} -i greet >/dev/full", 1, "No space left"),
+        ("mkdir gone && cd gone && rmdir ../gone && {run} -i greet", 1, "No such file"),
+        ("LC_ALL=C {run} -i 'é'", 0, "completed"),
+    ],
+)
+def test_whatever_the_shell_did_to_the_streams(shell: str, code: int, told: str) -> None:
+    command = shell.format(run=f"{sys.executable} -m assembler.cli.main run conf=agent")
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
     assert "Traceback" not in done.stderr
 
 

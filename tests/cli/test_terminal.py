@@ -32,7 +32,9 @@ kind: scripted
 turns:
   run:
     when: {input: greet}
-    calls: [{tool: run_skill_script, arguments: {skill_name: greet, script_name: scripts/hello.py, arguments: '["\\u202eevil"]'}}]
+    calls:
+      - tool: run_skill_script
+        arguments: {skill_name: greet, script_name: scripts/hello.py, arguments: '["\\u202eevil"]'}
     text: "Result: {{ outputs | last }}"
   slow:
     when: {input: slow}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,26 @@ async def list_of(source: Source, base: Path = Path("/"), name: str = "main") ->
     said: list[Diagnostic] = []
     skills = await source.list_skills(SourceContext(name, base, said.append))
     return Listed(skills, said)
+
+
+@contextmanager
+def named_pipe(path: Path) -> Iterator[None]:
+    """A named pipe to which nobody writes; who opens it to read waits, which is told instead of waited for."""
+    os.mkfifo(path)
+    waited = threading.Event()
+
+    def rescue() -> None:
+        waited.set()
+        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+
+    timer = threading.Timer(5, rescue)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+    assert not waited.is_set(), "it waited for somebody to write to the pipe"
 
 
 class Static:

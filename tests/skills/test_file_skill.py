@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skills.support import Listed, Write, in_run, skill_md
+from tests.skills.support import Listed, Write, in_run, named_pipe, skill_md
 
 from assembler.digests import digest_tree
 from assembler.errors import AssemblerError
@@ -242,14 +242,13 @@ class TestLinks:
         assert [found.code for found in skill.findings] == ["skills/hard-link"]
         assert "out.txt" in names(demo({}, hard_links="allow").resources())
 
-    @pytest.mark.timeout(10)
     def test_special_files_are_told(self, demo: Demo, tmp_path: Path) -> None:
         demo({"SKILL.md": skill_md()})
-        os.mkfifo(tmp_path / "demo/pipe")
         (tmp_path / "demo/new\nline").touch()
         (tmp_path / "demo" / os.fsdecode(b"\xff")).touch()
-        skill = demo({})
-        assert names(skill.resources()) == []
+        with named_pipe(tmp_path / "demo/pipe"):
+            skill = demo({})
+            assert names(skill.resources()) == []
         assert sorted(found.code for found in skill.findings) == [
             "skills/bad-file-name",
             "skills/bad-file-name",

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 import assembler
-from assembler.errors import AssemblerError, problem
+from assembler.errors import AssemblerError, Diagnostic, problem
 
 COMMANDS = {
     "run": ("assembler.cli.run", "run an agent: one input, or a chat"),
@@ -38,9 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    _prepare_streams()
     try:
         return _dispatch([word for word in given if word != "--debug"])
     except AssemblerError as error:
@@ -55,6 +54,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output is gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Exception as error:
+        if debug:
+            raise
+        tell_diagnostics([_unforeseen(error)])
+        return FAILED
+
+
+def _prepare_streams() -> None:
+    """Makes the three streams usable, whatever whoever started this process closed or chose as an encoding."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  (lives as long)
+        elif mode == "w" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _unforeseen(error: Exception) -> Diagnostic:
+    if isinstance(error, OSError):
+        what = error.strerror or type(error).__name__
+        return Diagnostic(
+            "cli/system", f"the system refuses: {what}" + (f": `{error.filename}`" if error.filename else "")
+        )
+    message = f"this should not happen: {type(error).__name__}"
+    return Diagnostic("cli/unforeseen", message, hint="--debug shows where; please report it")
 
 
 def _dispatch(given: list[str]) -> int:

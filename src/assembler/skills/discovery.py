@@ -118,12 +118,15 @@ class _Finder:
             message = f"the skill is skipped: its {SKILL_FILE} is longer than {MAX_SKILL_FILE // 1024} KiB"
             self._tell("skills/too-large", message, where.file, "move parts of it to files of their own", "error")
             return
+        mended: list[Diagnostic] = []
         try:
-            parsed = parse(data, where, self.diagnostics.append, fallback_name=name, mode=self._how.mode)
+            parsed = parse(data, where, mended.append, fallback_name=name, mode=self._how.mode)
             has_resources, has_scripts = _contents(place, entries)
         except AssemblerError as error:
+            # What was mended does not matter any more.
             self.diagnostics.extend(error.diagnostics)
             return
+        self.diagnostics.extend(mended)
         digest = digest_bytes(data)
         folder = SkillFolder(place, where, digest, stamp_of(status))
         self.skills.append(

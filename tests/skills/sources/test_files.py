@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.skills.support import Listed, Write, list_of, skill_md
+from tests.skills.support import Listed, Write, list_of, named_pipe, skill_md
 
 from assembler.skills.names import is_name
 from assembler.skills.sources.base import SkillSource
@@ -139,11 +139,10 @@ def test_a_folder_named_as_the_file_is_an_ordinary_folder(write: Write, find: Fi
     assert find().names == ["demo"]
 
 
-@pytest.mark.timeout(10)
 def test_a_named_pipe_is_told_and_waits_for_nobody(write: Write, find: Find, tmp_path: Path) -> None:
     write({"good/SKILL.md": skill_md("good"), "pipe/x": ""})
-    os.mkfifo(tmp_path / "pipe" / "SKILL.md")
-    found = find()
+    with named_pipe(tmp_path / "pipe" / "SKILL.md"):
+        found = find()
     assert (found.names, found.codes) == (["good"], ["skills/unreadable"])
 
 
