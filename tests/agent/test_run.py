@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,14 +32,17 @@ class Probe(Tool):
     calls: list[str]
     running = 0
     most = 0
+    started: asyncio.Event
 
     def __init__(self) -> None:
         self.calls = []
+        self.started = asyncio.Event()
 
     async def invoke(self, arguments: Mapping[str, JSON], context: RunContext) -> ToolOutput:
         what = str(arguments["do"])
         self.calls.append(what)
         self.running += 1
+        self.started.set()
         self.most = max(self.most, self.running)
         try:
             await asyncio.sleep(30 if what == "hang" else 0.02)
@@ -65,6 +69,7 @@ PROBE = Probe()
 def fresh() -> None:
     PROBE.calls.clear()
     PROBE.running = PROBE.most = 0
+    PROBE.started = asyncio.Event()
 
 
 def call(what: str, **more: Any) -> dict[str, Any]:
@@ -103,7 +108,7 @@ def test_calls_of_a_turn_run_side_by_side_and_are_answered_in_order() -> None:
     assert time.perf_counter() - started < 10
     assert PROBE.most == 6
     assert result.output_text == "6"
-    assert outputs(result) == ['{"done": "%s"}' % name for name in names]
+    assert outputs(result) == [json.dumps({"done": name}) for name in names]
 
 
 def test_side_by_side_is_bounded() -> None:
@@ -257,8 +262,7 @@ def test_a_cancelled_run_stops_its_tools_and_keeps_a_consistent_conversation() -
     async def cancel() -> Any:
         async with agent({"calls": [call("hang")], "text": "x"}) as opened:
             run = asyncio.create_task(opened.run("go", session="s"))
-            while not PROBE.running:
-                await asyncio.sleep(0.01)
+            await PROBE.started.wait()
             run.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await run

@@ -28,8 +28,8 @@ def stream(*output: dict[str, Any], status: str = "completed") -> list[dict[str,
     response = {"id": "resp_1", "object": "response", "status": status, "output": list(output), "usage": usage}
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "output": []}}]
     for item in output:
-        for part in item.get("content", []):
-            events.append({"type": "response.output_text.delta", "delta": part["text"], "output_index": 0})
+        texts = [part["text"] for part in item.get("content", [])]
+        events += [{"type": "response.output_text.delta", "delta": text, "output_index": 0} for text in texts]
         events.append({"type": "response.output_item.done", "item": item, "output_index": 0})
     return [*events, {"type": f"response.{status}", "response": response}]
 
@@ -77,7 +77,7 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             """Says nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
