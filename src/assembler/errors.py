@@ -90,6 +90,11 @@ def problem(code: str, message: str, *, where: Where = NOWHERE, hint: str = "") 
     return AssemblerError(Diagnostic(code, message, where=where, hint=hint))
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what a foreign exception says, or its type where it says nothing."""
+    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+
+
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """The choice that a typo most likely meant, if any is near.
 

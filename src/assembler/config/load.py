@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,24 +39,38 @@ def validate(composition: Composition) -> AgentConfig:
     """The declared agent of a composition.
 
     Raises:
-        AssemblerError: One diagnostic for each value that does not fit, at the place that set it.
+        AssemblerError: Everything that stopped the composition, and one diagnostic for each value that does not fit, at
+            the place that set it; mere consequences are left out.
     """
     data = {"name": composition.project.root, **composition.data}
-    inherit = {
-        room: cast("dict[str, Any]", data[room]) for room in _INHERITING_ROOMS if isinstance(data.get(room), dict)
-    }
+    rooms = {room: data.get(room) for room in _INHERITING_ROOMS}
+    inherit = {room: cast("dict[str, Any]", value) for room, value in rooms.items() if isinstance(value, dict)}
+    invalid: list[dict[str, Any]] = []
     try:
-        return AgentConfig.model_validate(data, context=BuildContext(inherit))
+        config = AgentConfig.model_validate(data, context=BuildContext(inherit))
+        if not composition.problems and not composition.unplaced:
+            return config
     except ValidationError as error:
-        places = trace(composition)
-        problems = cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False))
-        raise AssemblerError(*(_diagnostic(problem, places, composition) for problem in problems)) from error
+        invalid = cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False))
+    places = trace(composition)
+    told = [*composition.problems, *(_placed(path, found, places) for path, found in composition.unplaced)]
+    for found in invalid:
+        path = _steps(found["loc"], composition.data)
+        if not composition.is_consequence(path, missing=found["type"] == "missing"):
+            told.append(_diagnostic(found, path, places, composition))
+    raise AssemblerError(*told)
 
 
-def _diagnostic(problem: Mapping[str, Any], places: Place, composition: Composition) -> Diagnostic:
+def _placed(path: Sequence[str], diagnostic: Diagnostic, places: Place) -> Diagnostic:
+    place, exact = places.find(path)
+    return replace(diagnostic, where=place.value if exact else place.key)
+
+
+def _diagnostic(
+    problem: Mapping[str, Any], path: Sequence[str | int], places: Place, composition: Composition
+) -> Diagnostic:
     kind: str = problem["type"]
     context: Mapping[str, Any] = problem.get("ctx", {})
-    path = _steps(problem["loc"], composition.data)
     key = ".".join(str(step) for step in path)
     place, exact = places.find(path)
     where = place.key if kind in {UNKNOWN_KEY, "missing"} or not exact else place.value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assembler.errors import AssemblerError, Diagnostic, Where
+from assembler.errors import AssemblerError, Diagnostic, Where, first_line
 
 REFUSED_KEYS = frozenset({"_target_", "_args_", "_partial_", "_recursive_", "_convert_"})
 """Hydra's instantiation keys: configurations are data, and name kinds instead."""
@@ -35,12 +35,21 @@ class Override:
     deletes: bool
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """Its key, step by step; a group's name is the key under which its options lie."""
+        return tuple(self.key.split("/" if self.is_group else "."))
+
+    @property
     def where(self) -> Where:
         """How a diagnostic names it."""
         return Where(override=f"override #{self.number} `{self.text}`")
 
 
-def parse(texts: Sequence[str], is_group: Callable[[str], bool]) -> list[Override]:
+BadOverride = tuple[tuple[str, ...], Diagnostic]
+"""What is wrong with an override, and the key that it was about as far as that can be told."""
+
+
+def parse(texts: Sequence[str], is_group: Callable[[str], bool]) -> tuple[list[Override], list[BadOverride]]:
     """Parses overrides and decides what each means.
 
     A group's key goes to Hydra as it is. Any other key is added or changed, whether it exists or not, so that nobody
@@ -50,20 +59,19 @@ def parse(texts: Sequence[str], is_group: Callable[[str], bool]) -> list[Overrid
         texts: Overrides as typed.
         is_group: Whether a key is the name of a group of options.
 
-    Raises:
-        AssemblerError: One diagnostic for each that cannot be used (``config/bad-override``, ``config/sweep``,
-            ``config/refused-key``).
+    Returns:
+        Those that can be used, and what is wrong with the others (``config/bad-override``, ``config/sweep``,
+        ``config/refused-key``).
     """
     parsed: list[Override] = []
-    problems: list[Diagnostic] = []
+    problems: list[BadOverride] = []
     for number, text in enumerate(texts, 1):
         try:
             parsed.append(_parse_one(number, text, is_group))
         except AssemblerError as error:
-            problems.extend(error.diagnostics)
-    if problems:
-        raise AssemblerError(*problems)
-    return parsed
+            key = text.partition("=")[0].lstrip("+~")
+            problems.extend((tuple(key.split(".")), diagnostic) for diagnostic in error.diagnostics)
+    return parsed, problems
 
 
 def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Override:
@@ -78,7 +86,7 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
     try:
         override = OverridesParser.create().parse_overrides([text])[0]
     except (HydraException, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = first_line(error)
         hint = "quote a value that holds special characters, inside the shell's quotes: 'key=\"a=b, c\"'"
         raise refuse("config/bad-override", f"not an override: {reason}", hint) from error
     key = override.key_or_group

@@ -10,7 +10,7 @@ import yaml
 
 from assembler.config import yamlfile
 from assembler.config.compose import Composition
-from assembler.errors import NOWHERE, Where
+from assembler.errors import NOWHERE, AssemblerError, Where
 
 
 @dataclass(slots=True)
@@ -46,7 +46,10 @@ def trace(composition: Composition) -> Place:
     """
     root = Place(NOWHERE, NOWHERE, is_mapping=True)
     for layer in composition.layers():
-        node = yamlfile.read(layer.path, layer.shown)
+        try:
+            node = yamlfile.read(layer.path, layer.shown)
+        except AssemblerError:
+            continue  # told when it was set aside
         if not isinstance(node, yaml.MappingNode):
             continue
         tree = _from_node(node, layer.shown, node.start_mark)

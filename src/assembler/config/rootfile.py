@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -27,22 +26,17 @@ OMITTED: dict[str, str | list[str] | None] = {
 OVERLAY = "env"
 """The group that comes after the root's own body, so that ``env=prod`` can change anything."""
 
-DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_yaml: Any = yaml  # its stub leaves nodes untyped
-
 
 @dataclass(frozen=True, slots=True)
 class CompletedRoot:
     """A root that Hydra can compose.
 
     Attributes:
-        text: YAML with a complete defaults list.
-        groups: The groups that its defaults list mentions, the added ones included.
+        node: Its tree, with a complete defaults list.
         warnings: What is odd in the file.
     """
 
-    text: str
-    groups: frozenset[str]
+    node: yaml.MappingNode
     warnings: tuple[Diagnostic, ...]
 
 
@@ -70,8 +64,8 @@ def complete(project: Project) -> CompletedRoot:
     key = yaml.ScalarNode("tag:yaml.org,2002:str", "defaults")
     whole = yaml.SequenceNode("tag:yaml.org,2002:seq", [*added, *plain, *overrides])
     body = [(name, value) for name, value in node.value if name.value != "defaults"]
-    text: str = _yaml.serialize(yaml.MappingNode(node.tag, [(key, whole), *body]), Dumper=DUMPER, allow_unicode=True)
-    return CompletedRoot(text, frozenset({*mentioned, *OMITTED, OVERLAY}), tuple(yamlfile.empty_values(node, shown)))
+    completed = yaml.MappingNode(node.tag, [(key, whole), *body])
+    return CompletedRoot(completed, tuple(yamlfile.empty_values(node, shown)))
 
 
 def _refuse(file: Path, node: yaml.MappingNode, shown: str) -> None:

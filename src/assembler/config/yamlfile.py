@@ -11,6 +11,7 @@ import yaml
 
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
 
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _yaml: Any = yaml  # its stubs leave streams and events untyped
 CORE_TAG = "tag:yaml.org,2002:"
@@ -73,6 +74,11 @@ def scan(path: Path, shown: str) -> None:
         except AssemblerError as error:
             if error.diagnostics[0].code == "config/too-large":
                 raise
+
+
+def dump(node: yaml.Node) -> str:
+    """A tree as YAML; every text stays as it was written."""
+    return _yaml.serialize(node, Dumper=DUMPER, allow_unicode=True)
 
 
 def place(shown: str, mark: Any) -> Where:

@@ -86,9 +86,10 @@ class _Compiler:
 
     def compile(self) -> Compiled:
         head, pointer = self._followed(self._document.root, "#")
+        head: Any = {} if head is True else head
         wrapped = not is_object(head) or self._adds_names(head)
         if wrapped:
-            self._note("rewritten", "#", "stands in a property `input`, since arguments are an object")
+            self._note("schemas/rewritten", "#", "stands in a property `input`, since arguments are an object")
             inner = self._node(self._document.root, "#", 2, frozenset())
             self._count("#", ["input"])
             schema, members = object_schema({"input": inner.schema}), Members({"input": Member(inner.decoder)})
@@ -97,7 +98,7 @@ class _Compiler:
         advised = self._limits.advised_properties
         if advised is not None and self._properties > advised:
             message = f"has {self._properties} properties; documented for `{self._dialect.name}` are {advised}"
-            self._note("over-limit", "#", message, severity="warning")
+            self._note("schemas/over-limit", "#", message, severity="warning")
         if definitions := self._reachable(schema):
             schema["$defs"] = definitions
         notes = tuple(note for at, note in self._notes if not self._is_moot(at))
@@ -162,7 +163,9 @@ class _Compiler:
         if too_long or too_many or self._characters + characters > limits.characters:
             if "number" in types and "integer" in types:
                 types.remove("integer")
-            self._note("weakened", pointer, f"sends its {len(values)} values in words only; they are checked here")
+            self._note(
+                "schemas/weakened", pointer, f"sends its {len(values)} values in words only; they are checked here"
+            )
             return self._plain(schema, {"type": compact(types)}, AS_IT_IS, frozenset(types), pointer)
         self._enum_values += len(values)
         self._characters += characters
@@ -173,7 +176,7 @@ class _Compiler:
         left_out = dropped(schema, sent)
         if left_out:
             names = ", ".join(f"`{keyword}`" for keyword in left_out)
-            self._note("weakened", pointer, f"sends {names} in words only, and is checked here")
+            self._note("schemas/weakened", pointer, f"sends {names} in words only, and is checked here")
         return Node(described(sent, schema, remarks(schema, left_out)), decoder, types)
 
     # Containers
@@ -194,13 +197,13 @@ class _Compiler:
         if not schema.get("properties") and (schema.get("additionalProperties", True) is not False or is_open(schema)):
             return self._carry(schema, pointer, "its names are not known beforehand")
         if depth > self._limits.depth:
-            return self._carry(
-                schema, pointer, f"it lies deeper than the {self._limits.depth} levels of objects allowed"
-            )
+            return self._carry(schema, pointer, f"it lies deeper than {self._limits.depth} levels of objects")
         if self._adds_names(schema):
             return self._carry(schema, pointer, "its properties depend on each other")
         if self._properties + len(schema.get("properties", {})) > self._limits.properties:
-            return self._carry(schema, pointer, f"there are more than {self._limits.properties} properties before it")
+            return self._carry(
+                schema, pointer, f"with it there would be more than {self._limits.properties} properties"
+            )
         sent, members = self._object(schema, pointer, depth)
         types = frozenset(written_types(schema)) or frozenset({"object"})
         if "null" in types:
@@ -236,9 +239,9 @@ class _Compiler:
                 "type": ["string", "null"],
                 "description": "Further properties (JSON-encoded object), or null.",
             }
-            self._note("carried", pointer, f"sends undeclared properties as JSON text, in `{rest}`")
+            self._note("schemas/carried", pointer, f"sends undeclared properties as JSON text, in `{rest}`")
         elif not closed:
-            self._note("closed", pointer, "takes no properties but the declared ones")
+            self._note("schemas/closed", pointer, "takes no properties but the declared ones")
         node = self._plain(schema, object_schema(sent), AS_IT_IS, frozenset(), pointer)
         return node.schema, Members(members, rest=rest)
 
@@ -273,7 +276,9 @@ class _Compiler:
         if not alone and any(node.decoder is not AS_IT_IS for node in nodes):
             return self._carry(schema, pointer, "its alternatives could not be told apart")
         if keyword == "oneOf" and len(nodes) > 1:
-            self._note("rewritten", pointer, "sends `oneOf` as `anyOf`; that only one alternative fits is checked here")
+            self._note(
+                "schemas/rewritten", pointer, "sends `oneOf` as `anyOf`; that only one alternative fits is checked here"
+            )
         types = frozenset[str]().union(*(node.types for node in nodes))
         if alone:
             sent = valued[0].schema
@@ -366,12 +371,12 @@ class _Compiler:
 
     def _carry(self, schema: Any, pointer: str, reason: str) -> Node:
         self._carried.add(pointer)
-        self._note("carried", pointer, f"travels as JSON text: {reason}")
+        self._note("schemas/carried", pointer, f"travels as JSON text: {reason}")
         return Node(carried_schema(schema if is_schema(schema) else {}), JSON_TEXT, frozenset({"string"}))
 
-    def _note(self, what: str, pointer: str, message: str, *, severity: Severity = "info") -> None:
+    def _note(self, code: str, pointer: str, message: str, *, severity: Severity = "info") -> None:
         text = f"the schema at `{shown_pointer(pointer)}` {message}"
-        self._notes.append((pointer, Diagnostic(f"schemas/{what}", text, severity=severity)))
+        self._notes.append((pointer, Diagnostic(code, text, severity=severity)))
 
     def _is_moot(self, pointer: str) -> bool:
         """Whether a note is about something within what travels as text."""

@@ -138,9 +138,7 @@ class Document:
             SchemaRefused: It leads nowhere or outside.
         """
         if not reference.startswith("#"):
-            hint = (
-                "only references inside the schema are followed, nothing is ever fetched: put the target into `$defs`"
-            )
+            hint = "nothing is ever fetched: put what it refers to into `$defs`"
             raise refusal("schemas/invalid", pointer, "refers to something outside of it", hint=hint)
         fragment = unquote(reference[1:])
         target = self._at(fragment) if not fragment or fragment.startswith("/") else self._anchors.get(fragment)
@@ -154,8 +152,8 @@ class Document:
             part = part.replace("~1", "/").replace("~0", "~")
             if is_schema(current):
                 current = current.get(part)
-            elif isinstance(current, list) and part.isdecimal() and int(part) < len(cast("list[Any]", current)):
-                current = cast("list[Any]", current)[int(part)]
+            elif isinstance(current, list):
+                current = dict(enumerate(cast("list[Any]", current))).get(_index(part))
             else:
                 return None
         return current
@@ -181,14 +179,14 @@ class Document:
             seen.add(id(schema))
             self._note_keywords(schema)
             embedded = self._note_names(schema, embedded)
-            for keyword in _REFERENCES:
-                if isinstance(reference := schema.get(keyword), str):
-                    if embedded:
-                        hint = "leave out the `$id`, and refer by a pointer from the root"
-                        raise refusal(
-                            "schemas/invalid", pointer, "refers from within a schema with its own `$id`", hint=hint
-                        )
-                    references.append((reference, pointer))
+            for keyword in filter(schema.__contains__, _REFERENCES):
+                if not isinstance(schema[keyword], str):
+                    raise refusal("schemas/invalid", pointer, f"has a `{keyword}` that is not text")
+                if embedded:
+                    hint = "leave out the `$id`, and refer by a pointer from the root"
+                    reason = "refers from within a schema with its own `$id`"
+                    raise refusal("schemas/invalid", pointer, reason, hint=hint)
+                references.append((schema[keyword], pointer))
             stack.extend((child.schema, f"{pointer}/{child.path}", embedded) for child in children(schema))
 
     def _note_keywords(self, schema: Schema) -> None:
@@ -210,6 +208,11 @@ class Document:
             self._anchors[identity[1:]] = schema
             return embedded
         return True
+
+
+def _index(part: str) -> int:
+    """The index that a token of a pointer names, -1 for any other token."""
+    return int(part) if part.isascii() and part.isdecimal() and len(part) < len(str(MAX_NODES)) + 1 else -1
 
 
 class _Copier:

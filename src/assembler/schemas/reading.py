@@ -76,7 +76,7 @@ def declared_types(schema: Any) -> frozenset[str]:
 def is_object(schema: Any) -> bool:
     """Whether a root, which arguments always are, is an object with nothing to be said against it."""
     if not is_schema(schema):
-        return schema is True
+        return False
     constraints = constraining(schema)
     if constraints & {"$ref", "enum", "const"}:
         return False
@@ -191,7 +191,7 @@ def carried_schema(schema: Schema) -> Schema:
     constraints = {keyword: value for keyword, value in schema.items() if keyword in constraining(schema)}
     if constraints and constraints != {"type": kind}:
         words = f"{words}; schema: {_capped(_brief(constraints))}"
-    return described({"type": "string"}, schema, words)
+    return described({"type": "string"}, schema, "; ".join(filter(None, (words, remarks(schema, ())))))
 
 
 def _brief(value: JSON) -> str:

@@ -92,7 +92,7 @@ class Catalog(Config):
             surplus = len(text) - self.budget
             while shown and surplus > 0:
                 surplus -= len(shown.pop().name) + 1
-            more = f"{len(offers) - len(shown)} more skills are not listed; search_skills finds them by what they do."
+            more = f"{len(offers) - len(shown)} of {len(offers)} skills are not listed; search_skills finds them."
             text = _plain(shown, [""] * len(shown), more)
         return self._told(text, len(offers), len(offers), needed)
 

@@ -57,7 +57,7 @@ class SkillSearch:
             query: Plain language; nothing in it is an operator.
             limit: Most skills to return.
         """
-        words = list(dict.fromkeys(re.findall(r"\w+", _storable(query).lower())))[:MAX_WORDS]
+        words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))[:MAX_WORDS]
         if not words or limit < 1:
             return []
         wanted = " OR ".join(f'"{word}"' for word in words)
@@ -70,5 +70,5 @@ class SkillSearch:
 
 
 def _storable(text: str) -> str:
-    """A text that SQLite takes: no lone surrogates, no NUL."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+    """A text that SQLite takes: without lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
