@@ -85,13 +85,17 @@ CODES: dict[str, str] = {
     "script/bad-arguments": "A script's arguments cannot be put on a command line or into its input.",
     # schemas
     "schemas/carried": "A part of a schema travels as JSON text, since strict mode cannot express it.",
+    "schemas/closed": "An object that did not say so takes only its declared properties.",
     "schemas/invalid": "A schema is not a JSON Schema.",
     "schemas/not-strict": "A tool is sent without strict mode.",
     "schemas/over-limit": "A schema exceeds what the provider accepts.",
-    "schemas/rewritten": "A constraint is told in words and checked here, since strict mode cannot express it.",
+    "schemas/rewritten": "A schema is sent in another form that means the same.",
     "schemas/too-large": "A schema is too large, too deep or endless.",
     "schemas/unknown-dialect": "There is no dialect of this name.",
     "schemas/unsatisfiable": "No value can fit the schema.",
+    "schemas/weakened": "Constraints are sent in words and checked here, since strict mode cannot express them.",
+    # search
+    "search/no-fts5": "This Python's SQLite has no full-text search.",
     # secrets
     "secret/literal": "A secret stands in the configuration itself instead of a reference.",
     "secret/missing": "A secret's variable is not set, or its file cannot be read.",

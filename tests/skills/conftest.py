@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skills.support import Files, Listed, Write, list_of
+from tests.skills.support import FILES, Demo, Files, Listed, Write, list_of
 
+from assembler.skills.file_skill import FileSkill
 from assembler.skills.sources.files import FilesSource
 
 
@@ -36,3 +37,16 @@ def find(tmp_path: Path) -> Callable[..., Listed]:
         return asyncio.run(list_of(source, tmp_path))
 
     return find
+
+
+@pytest.fixture
+def demo(write: Write, find: Callable[..., Listed]) -> Demo:
+    """Writes one skill and lists it."""
+
+    def demo(files: dict[str, str | bytes] | None = None, *paths: str, **options: Any) -> FileSkill:
+        write({f"demo/{path}": data for path, data in (FILES if files is None else files).items()})
+        (skill,) = find(*paths, **options).skills
+        assert isinstance(skill, FileSkill)
+        return skill
+
+    return demo

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from assembler.errors import Diagnostic
+import pytest
+
+from assembler.errors import AssemblerError, Diagnostic
 from assembler.runners.base import UNCONFINED, Confinement, Runner, ScriptJob, ScriptResult
 from assembler.scope import Scope
+from assembler.skills.file_skill import FileSkill
 from assembler.skills.inline import InlineSkill
-from assembler.skills.skill import RunContext, Skill, Source, SourceContext
+from assembler.skills.skill import RunContext, Skill, SkillResource, SkillScript, Source, SourceContext
 
 Files = Mapping[str, str | bytes]
 Write = Callable[[Files], Path]
@@ -84,6 +88,42 @@ def inline(*names: str, **options: Any) -> list[InlineSkill]:
     return [InlineSkill(name, f"Does {name}.", **options) for name in names]
 
 
+FILES: Files = {
+    "SKILL.md": skill_md("demo", body="\nDo it.\r\n"),
+    "references/table.csv": "a,b\r\n1,2\r\n",
+    "assets/logo.png": b"\x89PNG\0",
+    "assets/latin.txt": b"caf\xe9",
+    "scripts/main.py": "print(1)\n",
+    "scripts/data.json": "{}",
+}
+"""A skill `demo` with something of every sort."""
+
+Demo = Callable[..., FileSkill]
+"""Writes files of the skill `demo`, its usual ones if none are given, and lists it."""
+
+
+def do(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
+
+
+def names(things: Coroutine[Any, Any, Any]) -> list[str]:
+    return [thing.name for thing in asyncio.run(things)]
+
+
+async def resource(skill: Skill, name: str) -> SkillResource:
+    return next(resource for resource in await skill.resources() if resource.name == name)
+
+
+async def script(skill: Skill, name: str) -> SkillScript:
+    return next(script for script in await skill.scripts() if script.name == name)
+
+
+def code(work: Coroutine[Any, Any, Any]) -> str:
+    with pytest.raises(AssemblerError) as caught:
+        asyncio.run(work)
+    return caught.value.diagnostics[0].code
+
+
 class Recorder(Runner, kind="recorder"):
     """Runs nothing: it says what it was asked to run, and what lies there."""
 
@@ -100,3 +140,15 @@ class Recorder(Runner, kind="recorder"):
 
 def in_run(scope: Scope, **more: Any) -> RunContext:
     return RunContext(scope, Recorder(), **more)
+
+
+async def reading(skill: Skill, name: str) -> str | bytes:
+    async with Scope() as scope:
+        return await (await resource(skill, name)).read(in_run(scope))
+
+
+async def running(skill: Skill, name: str = "scripts/main.py", arguments: Any = None) -> ScriptResult:
+    async with Scope() as scope:
+        result = await (await script(skill, name)).run(arguments, in_run(scope))
+        assert isinstance(result, ScriptResult)
+        return result

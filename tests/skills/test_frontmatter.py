@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assembler.errors import AssemblerError, Diagnostic, Where
 from assembler.skills import yaml_text
-from assembler.skills.frontmatter import SkillFile, body_of, parse
-from assembler.skills.names import is_name
+from assembler.skills.frontmatter import SkillFile, parse
 
 HERE = Where("demo/SKILL.md")
 FINE = "---\nname: demo\ndescription: Does things.\n---\nDo it.\n"
@@ -303,9 +300,10 @@ def test_both_loaders_read_the_same() -> None:
 
 @pytest.mark.usefixtures("loader")
 def test_bottomless_nesting_is_refused() -> None:
-    for depth in (600, 60_000):
-        text = "---\n{x: " + "[" * depth + "\n---\n"
-        assert [found.code for found in refused(text).diagnostics] == ["skills/bad-frontmatter"]
+    for depth, reason in ((600, ""), (60_000, "brackets")):
+        (found,) = refused("---\n{x: " + "[" * depth + "\n---\n").diagnostics
+        assert found.code == "skills/bad-frontmatter"
+        assert reason in found.message
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
@@ -343,65 +341,3 @@ def test_strict_mode_accepts_what_the_specification_says_nothing_about() -> None
     (frontmatter, _), said = read(head("version: 1"), fallback_name="demo", mode="strict")
     assert frontmatter.extra == {"version": "1"}
     assert [(found.code, found.severity) for found in said] == [("skills/unknown-field", "warning")]
-
-
-@given(st.binary() | st.binary().map(lambda data: b"---\n" + data + b"\n---\n"))
-def test_no_bytes_crash_it(data: bytes) -> None:
-    check(data)
-
-
-YAML_LIKE = st.lists(
-    st.sampled_from(
-        ["name: ", "description: ", "a: b: c", "- ", "? ", "[", "{", "]", "}", "&a ", "*a", "|\n", ">\n", "\n"]
-    )
-    | st.sampled_from(
-        ["  ", "'", '"', "#", "x", "é", "\t", "---", "...", "%", "!", "\x85", "\u2028", "\U0001f600", ": "]
-    )
-).map("".join)
-
-
-@given(YAML_LIKE)
-def test_no_text_that_looks_like_yaml_crashes_it(text: str) -> None:
-    check(f"---\nname: demo\ndescription: x\n{text}\n---\n".encode())
-
-
-def check(data: bytes) -> None:
-    said: list[Diagnostic] = []
-    try:
-        frontmatter, body = parse(data, HERE, said.append, fallback_name="folder")
-    except AssemblerError as error:
-        said.extend(error.diagnostics)
-        assert any(found.severity == "error" for found in said)
-    else:
-        assert is_name(frontmatter.name)
-        assert frontmatter.description
-        assert body == body_of(data, HERE)
-        assert all(found.severity != "error" for found in said)
-    for found in said:
-        assert found.where.file == HERE.file
-        assert (found.where.line or 0) >= 1
-        assert (found.where.column or 0) >= 1
-
-
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=40)
-TEXTS = WORDS.map(str.strip).filter(bool)
-
-
-@given(
-    name=st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True),
-    description=TEXTS,
-    extra=st.dictionaries(
-        TEXTS.map(lambda key: f"x-{key}"),
-        st.recursive(WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3)),
-        max_size=4,
-    ),
-    body=st.text(st.characters(codec="utf-8", exclude_characters="\r")),
-    ends=st.sampled_from(["\n", "\r\n", "\r"]),
-)
-def test_what_is_written_is_what_is_read(name: str, description: str, extra: Any, body: str, ends: str) -> None:
-    fields = yaml.safe_dump({"name": name, "description": description, **extra}, sort_keys=False)
-    text = f"---\n{fields}---\n{body}"
-    (frontmatter, read_body), said = read(text.replace("\n", ends))
-    assert (frontmatter.name, frontmatter.description, frontmatter.extra) == (name, description, extra)
-    assert read_body.strip() == body.strip()
-    assert [found for found in said if found.code != "skills/ignored-field"] == []

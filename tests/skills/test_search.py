@@ -73,6 +73,11 @@ def test_what_occurs_nowhere_finds_nothing(shelf: SkillSearch) -> None:
     assert SkillSearch([]).search("anything") == []
 
 
+def test_texts_that_are_no_utf8_are_found_by_the_rest() -> None:
+    search = SkillSearch([InlineSkill("demo", "Does \ud800 odd \0 things.", metadata={"tags": "a\udfff"})])
+    assert [skill.name for skill in search.search("odd things")] == ["demo"]
+
+
 HOSTILE = [
     "",
     '"',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -159,7 +159,7 @@ def _compiled(config: AgentConfig, tools: Sequence[Tool], report: Report) -> dic
             problems.extend(error.diagnostics)
             continue
         for note in schema.notes:
-            report(note)
+            report(replace(note, message=f"tool `{tool.name}`: {note.message}"))
         offered[tool.name] = OfferedTool(tool, schema)
     if problems:
         raise AssemblerError(*problems)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from assembler.components import Component, Entry
 from assembler.matching import Facts
 from assembler.scope import Scope
 from assembler.skills.skill import RunContext
 from assembler.values import JSON
-
-Origin = Literal["model", "python"]
-"""Who wrote the arguments of a call: in the model's, free-form values are JSON-encoded text."""
 
 
 @dataclass(frozen=True, slots=True)
