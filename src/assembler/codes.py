@@ -6,11 +6,13 @@ CODES: dict[str, str] = {
     # agent and runs
     "agent/loop-running": "`run_sync` was called where an event loop runs, which it would block.",
     "agent/not-open": "The agent is used outside of `async with`.",
+    "agent/other-loop": "The agent is used in another event loop than the one that it was opened in.",
     "agent/open-already": "The agent is opened a second time while it is open.",
     "run/no-input": "A run has neither a text nor a file.",
     "run/no-such-file": "A file handed to a run is not there, or cannot be read.",
     "run/same-name": "Two files handed to a run have one name, under which a script could find only one.",
     "session/conflict": "Another run continued the session meanwhile.",
+    "session/not-kept": "What a run added to its session could not be stored.",
     # approvals
     "approval/approver-failed": "Whoever should have been asked failed to answer; the call stays pending.",
     "approval/empty-rule": "A rule does not say which calls it is about.",
@@ -70,6 +72,7 @@ CODES: dict[str, str] = {
     "model/foreign-origin": "The conversation or a secret would go to a server that nobody consented to.",
     "model/refused": "The provider refused the request.",
     "model/unreachable": "Nobody answers where the model should be.",
+    "model/malformed": "The model's answer breaks the protocol; nothing was run.",
     # prompts
     "prompt/bad-template": "A template has a mistake, an undeclared variable, or does what templates may not.",
     "prompt/reserved-variable": "A variable has a name that templates use for something else.",

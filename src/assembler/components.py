@@ -28,6 +28,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
+    WrapSerializer,
     model_serializer,
     model_validator,
 )
@@ -38,6 +39,8 @@ from assembler.kinds import find_kind
 
 PYTHON_KIND = "python"
 UNKNOWN_KEY = "config/unknown-key"
+IN_ORDER = "in order"
+"""Context of a dump in which named entries are lists of names and values."""
 
 
 class Config(BaseModel):
@@ -147,7 +150,7 @@ class Component(Config):
 
 
 def _dump(value: Component, info: SerializationInfo) -> dict[str, Any]:
-    return value.model_dump(mode="json" if info.mode == "json" else "python")
+    return value.model_dump(mode="json" if info.mode == "json" else "python", context=info.context)
 
 
 def _inherited(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,6 +205,12 @@ def _of_kind(key: Any, item: Any) -> Any:
     return {"kind": key, **cast("Mapping[Any, Any]", item)} if isinstance(item, Mapping) else item
 
 
+def _dump_entries(entries: Any, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
+    """A mapping; a list where the order has to show, which canonical JSON takes out of mappings."""
+    dumped = handler(entries)
+    return [[name, entry] for name, entry in dumped.items()] if info.context == IN_ORDER else dumped
+
+
 def _in_order(entries: dict[str, Any]) -> dict[str, Any]:
     return dict(sorted(entries.items(), key=lambda entry: getattr(entry[1], "order", 0)))
 
@@ -209,8 +218,12 @@ def _in_order(entries: dict[str, Any]) -> dict[str, Any]:
 E = TypeVar("E", bound=Config)
 C = TypeVar("C", bound=Component)
 
-Named = Annotated[dict[str, E], BeforeValidator(_without_nulls), AfterValidator(_in_order)]
+Named = Annotated[
+    dict[str, E], BeforeValidator(_without_nulls), AfterValidator(_in_order), WrapSerializer(_dump_entries)
+]
 """Entries by name, in their order; a written ``null`` switches one off."""
 
-NamedKinds = Annotated[dict[str, C], BeforeValidator(_named_kinds), AfterValidator(_in_order)]
+NamedKinds = Annotated[
+    dict[str, C], BeforeValidator(_named_kinds), AfterValidator(_in_order), WrapSerializer(_dump_entries)
+]
 """Components by name, in their order; the name is the kind where `kind` is left out."""

@@ -8,6 +8,9 @@ from typing import Any, cast
 
 from assembler.values import JSON
 
+CUT = "characters left out ..."
+"""Ends the mark that stands where an output was cut."""
+
 Item = dict[str, JSON]
 """One item: a message, a function call, its output, reasoning."""
 

@@ -182,7 +182,7 @@ def test_a_catalog_that_is_cut_is_searched() -> None:
 def test_what_is_sent_is_strict_and_names_are_an_enumeration() -> None:
     async def sent() -> Any:
         async with agent() as opened:
-            return (await opened.snapshot()).sent
+            return (await opened.snapshot()).sent()
 
     tools = {tool["name"]: tool for tool in asyncio.run(sent())}
     run = tools["run_skill_script"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -13,17 +15,18 @@ from typing import Self
 from assembler.agent.calls import Caller
 from assembler.agent.config import AgentConfig
 from assembler.agent.loop import Run, close_open_calls
-from assembler.agent.snapshot import Snapshot, take
-from assembler.agent.steps import Steps
+from assembler.agent.opened import Opened
+from assembler.agent.snapshot import Snapshot, Texts, take
 from assembler.approval.requests import Approver
 from assembler.errors import AssemblerError, Diagnostic, problem
 from assembler.events import Emit, Event, Result, diagnostic_event
 from assembler.items import Item, user_message
-from assembler.models.base import ModelClient
-from assembler.scope import Scope
-from assembler.sessions.base import Conversation, SessionStore
-from assembler.skills.skill import RunContext, Source, SourceContext
-from assembler.tools.base import Tool
+from assembler.runners.base import UNCONFINED
+from assembler.sessions.base import Conversation
+from assembler.skills.skill import RunContext, SourceContext
+from assembler.waiting import wait_through
+
+_LOG = logging.getLogger(__name__)
 
 
 class Agent:
@@ -49,12 +52,18 @@ class Agent:
         self._services = dict(services or {})
         self._untold = list(diagnostics)
         self._told: set[Diagnostic] = set()
-        self._open: _Open | None = None
+        self._opened: Opened | None = None
+        self._is_opening = False
 
     @property
     def name(self) -> str:
         """Its declared name."""
         return self.config.name
+
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """What there is to say that no run has said yet."""
+        return tuple(self._untold)
 
     async def __aenter__(self) -> Self:
         """Opens the agent: lists skills, connects toolsets, compiles tools.
@@ -63,54 +72,35 @@ class Agent:
             AssemblerError: Something that it declares is not there, or nothing can isolate its scripts
                 (``runner/no-isolation``).
         """
-        if self._open is not None:
+        if self._opened is not None or self._is_opening:
             raise problem("agent/open-already", "this agent is open already", hint="one `async with` at a time")
-        scope = Scope()
+        self._is_opening = True
         try:
-            opened = _Open(
-                scope=scope,
-                source=self.config.skills.open(),
-                tools=[tool for name, set_ in self.config.tools.items() for tool in await set_.tools(name, scope)],
-                client=self.config.model.open(scope),
-                store=self.config.session.open(scope),
-            )
-            self._open = opened
-            await self.snapshot()
-        except BaseException:
-            self._open = None
-            await scope.aclose()
-            raise
+            opened = await Opened.of(self.config)
+            try:
+                opened.snapshot = await self._current(opened)
+            except BaseException:
+                await opened.close()
+                raise
+            self._opened = opened
+        finally:
+            self._is_opening = False
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes everything that it opened."""
-        opened, self._open = self._open, None
+        """Ends the runs that still go on, as cancelled, and closes everything that it opened."""
+        opened, self._opened = self._opened, None
         if opened is not None:
-            if opened.snapshot is not None:
-                opened.snapshot.abandon()
-            await opened.scope.aclose()
-
-    @property
-    def diagnostics(self) -> Sequence[Diagnostic]:
-        """What there is to say that no run has said yet."""
-        return tuple(self._untold)
+            await opened.close()
 
     async def snapshot(self) -> Snapshot:
-        """What the agent is now: the last snapshot, or a new one if a source changed."""
-        opened = self._opened()
+        """What the agent is now: the last snapshot, or a new one if a source or a text changed."""
+        opened = self._in_use()
         async with opened.renewing:
-            context = SourceContext(base=self._base, report=self._report)
-            skills = await opened.source.list_skills(context)
-            current = opened.snapshot
-            if current is not None and current.offers_same(skills) and not await current.is_stale():
-                return current
-            fresh = take(self.config, self._base, skills, opened.tools, self._report)
-            if any(skill.has_scripts for skill in skills):
-                await self._confine(fresh)
-            opened.snapshot = fresh
-            return fresh
+            opened.snapshot = await self._current(opened)
+            return opened.snapshot
 
     async def run(
         self,
@@ -125,13 +115,14 @@ class Agent:
         Args:
             text: What the user says; may be empty if there are files.
             files: Files that scripts find in ``inputs/``; paths relative to the working directory.
-            session: Name of a conversation to continue; None starts a new one that is not kept.
+            session: Name of a conversation to continue; None starts a new one that is not kept. Runs of one session
+                wait for each other.
             approver: Who is asked about calls that need an answer; without one such a run ends pending.
 
         Raises:
             AssemblerError: The input is unusable, or the agent is not open.
         """
-        return await self._work(text, files, session, approver, _ignore)
+        return await self._start(text, files, session, approver, _ignore)
 
     async def stream(
         self,
@@ -143,15 +134,9 @@ class Agent:
     ) -> AsyncGenerator[Event]:
         """The same as ``run``, as events; the last is ``result``. Closing the iterator cancels the run."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-
-        async def work() -> None:
-            try:
-                await self._work(text, files, session, approver, queue.put_nowait)
-            finally:
-                queue.put_nowait(None)
-
         # In a task of its own, so that a slow consumer never holds the run up.
-        task = asyncio.create_task(work())
+        task = self._start(text, files, session, approver, queue.put_nowait)
+        task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -162,7 +147,7 @@ class Agent:
 
     async def conversation(self, session: str) -> Conversation:
         """What is stored under a session's name; empty if nothing is."""
-        return await self._opened().store.load(session)
+        return deepcopy(await self._in_use().store.load(session))
 
     def run_sync(self, text: str = "", *, files: Sequence[str | Path] = (), approver: Approver | None = None) -> Result:
         """Opens the agent, runs it once and closes it, for programs without an event loop.
@@ -180,55 +165,114 @@ class Agent:
         async with self:
             return await self.run(text, files=files, approver=approver)
 
-    async def _work(
+    def _start(
         self, text: str, files: Sequence[str | Path], session: str | None, approver: Approver | None, emit: Emit
+    ) -> asyncio.Task[Result]:
+        """Begins a run in a task that closing the agent ends."""
+        opened = self._in_use()
+        work = self._work(opened, text, files, session, approver, _numbered(emit))
+        task = asyncio.create_task(work)
+        opened.runs.add(task)
+        task.add_done_callback(opened.runs.discard)
+        return task
+
+    async def _work(
+        self,
+        opened: Opened,
+        text: str,
+        files: Sequence[str | Path],
+        session: str | None,
+        approver: Approver | None,
+        emit: Emit,
     ) -> Result:
-        opened = self._opened()
         handed = _handed(files)
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
-        tell = _numbered(emit)
-        snapshot = await self.snapshot()
-        snapshot.read_ahead()
-        for diagnostic in self._tell():
-            tell(diagnostic_event(diagnostic))
-        stored = await opened.store.load(session) if session is not None else Conversation()
-        added: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
-        added.append(user_message(_said(text, handed)))
-        context = RunContext(opened.scope, self.config.runner, handed, self._services)
-        caller = Caller(snapshot, opened.steps, context, approver, tell)
-        names = [name for name, _ in handed]
-        run = Run(snapshot, opened.client, caller, opened.steps, stored.items, added, tell, names)
-        try:
-            result = await run.execute()
-        finally:
-            if session is not None:
-                digest = await snapshot.digest()
-                await asyncio.shield(opened.store.append(session, run.added, expected=stored.version, digest=digest))
-        tell(result.to_event())
+        async with opened.turn_of(session):
+            snapshot = await self.snapshot()
+            snapshot.read_ahead()
+            self._tell(emit)
+            stored = await opened.store.load(session) if session is not None else Conversation()
+            said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
+            said.append(user_message(_said(text, handed)))
+            names = [name for name, _ in handed]
+            context = RunContext(opened.scope, self.config.runner, handed, self._services)
+            caller = Caller(snapshot, opened.steps, context, approver, emit)
+            run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
+            try:
+                result = await run.execute()
+            except asyncio.CancelledError:
+                # Shielded: the conversation is kept, and its end told, whatever else is cancelled meanwhile.
+                keeping = asyncio.ensure_future(self._end_cancelled(opened, run, session, stored, snapshot, emit))
+                result = await wait_through(keeping)
+                if opened.is_closing:
+                    return result
+                raise
+            failure = await wait_through(
+                asyncio.ensure_future(self._keep(opened, run, session, stored, await snapshot.digest()))
+            )
+            if failure is not None:
+                first = failure.diagnostics[0].message
+                result = replace(result, status="failed", reason=first, diagnostics=failure.diagnostics)
+            self._tell(emit)
+            emit(result.to_event())
+            return result
+
+    async def _end_cancelled(
+        self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot, emit: Emit
+    ) -> Result:
+        result = await run.result("cancelled", "the agent was closed" if opened.is_closing else "the run was cancelled")
+        failure = await self._keep(opened, run, session, stored, result.digest)
+        for diagnostic in failure.diagnostics if failure is not None else ():
+            _LOG.warning("a cancelled run was not kept: %s", diagnostic)
+            emit(diagnostic_event(diagnostic))
+        emit(result.to_event())
         return result
 
-    async def _confine(self, snapshot: Snapshot) -> None:
-        """Finds out, before anything runs, what will confine scripts; refuses where nothing can and it must."""
-        runners = {
-            id(runner): runner for runner in (self.config.runner, *(o.runner for o in self.config.scripts.values()))
-        }
-        for runner in runners.values():
-            confinement = await runner.confinement()
-            if confinement.name == "none" and confinement.why:
-                self._report(
-                    Diagnostic(
-                        "runner/unconfined",
-                        f"scripts run without isolation, with your rights: {confinement.why}",
-                        "warning",
-                        hint="`runner=sandbox runner.isolation=require` isolates them or refuses",
-                    )
-                )
+    async def _keep(
+        self, opened: Opened, run: Run, session: str | None, stored: Conversation, digest: str
+    ) -> AssemblerError | None:
+        """Stores what a run added to its session; what went wrong, so that the answer is not lost with it."""
+        if session is None:
+            return None
+        try:
+            await opened.store.append(session, run.added, expected=stored.version, digest=digest)
+        except AssemblerError as error:
+            return error
+        except Exception as error:  # noqa: BLE001  a store is foreign code, and the answer is there already
+            return problem("session/not-kept", f"session `{session}` could not be kept: {type(error).__name__}")
+        return None
 
-    def _opened(self) -> _Open:
-        if self._open is None:
+    async def _current(self, opened: Opened) -> Snapshot:
+        texts = Texts.read(self.config, self._base)
+        skills = await opened.source.list_skills(SourceContext(base=self._base, report=self._report))
+        if opened.snapshot is not None and await opened.snapshot.is_current(skills, texts):
+            return opened.snapshot
+        fresh = take(self.config, texts, skills, opened.tools, self._report)
+        if any(skill.has_scripts for skill in skills):
+            await self._confine()
+        return fresh
+
+    async def _confine(self) -> None:
+        """Finds out, before anything runs, what will confine scripts; refuses where nothing can and it must."""
+        overrides = [override.runner for override in self.config.scripts.values()]
+        for runner in {id(runner): runner for runner in (self.config.runner, *overrides)}.values():
+            confinement = await runner.confinement()
+            if confinement.name == UNCONFINED:
+                message = f"scripts run without isolation, with your rights: {confinement.why}"
+                hint = "`runner=sandbox runner.isolation=require` isolates them or refuses"
+                self._report(Diagnostic("runner/unconfined", message, "warning", hint=hint))
+
+    def _in_use(self) -> Opened:
+        if self._opened is None:
             raise problem("agent/not-open", "this agent is not open", hint="async with agent: ...")
-        return self._open
+        if self._opened.loop is not asyncio.get_running_loop():
+            raise problem(
+                "agent/other-loop",
+                "this agent was opened in another event loop",
+                hint="open it where it is used, or call run_sync on a second one",
+            )
+        return self._opened
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keeps what there is to say, each thing once."""
@@ -236,25 +280,10 @@ class Agent:
             self._told.add(diagnostic)
             self._untold.append(diagnostic)
 
-    def _tell(self) -> Sequence[Diagnostic]:
-        told, self._untold = self._untold, []
-        return told
-
-
-class _Open:
-    """What an agent holds while it is open."""
-
-    def __init__(
-        self, *, scope: Scope, source: Source, tools: Sequence[Tool], client: ModelClient, store: SessionStore
-    ) -> None:
-        self.scope = scope
-        self.source = source
-        self.tools = tools
-        self.client = client
-        self.store = store
-        self.steps = Steps()
-        self.snapshot: Snapshot | None = None
-        self.renewing = asyncio.Lock()
+    def _tell(self, emit: Emit) -> None:
+        untold, self._untold = self._untold, []
+        for diagnostic in untold:
+            emit(diagnostic_event(diagnostic))
 
 
 def _ignore(event: Event) -> None:
@@ -277,12 +306,11 @@ def _handed(files: Sequence[str | Path]) -> list[tuple[str, Path]]:
     problems: list[Diagnostic] = []
     for file in files:
         path = Path(file).absolute()
-        if not path.is_file() or not os.access(path, os.R_OK):
+        if not _is_readable(path):
             problems.append(Diagnostic("run/no-such-file", f"`{file}` is not a file that can be read"))
         elif path.name in handed:
-            problems.append(
-                Diagnostic("run/same-name", f"`{file}` and `{handed[path.name]}` have the same name", hint="rename one")
-            )
+            message = f"`{file}` and `{handed[path.name]}` have the same name"
+            problems.append(Diagnostic("run/same-name", message, hint="rename one"))
         else:
             handed[path.name] = path
     if problems:
@@ -290,9 +318,18 @@ def _handed(files: Sequence[str | Path]) -> list[tuple[str, Path]]:
     return list(handed.items())
 
 
+def _is_readable(path: Path) -> bool:
+    """Whether it is a file that can be opened; a name that no file can have is not."""
+    try:
+        with path.open("rb"):
+            return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _said(text: str, files: Sequence[tuple[str, Path]]) -> str:
-    """What the model reads of the input."""
+    """What the model reads of the input; names of files are foreign, and quoted where they could be misread."""
     if not files:
         return text
-    listed = ", ".join(f"inputs/{name}" for name, _ in files)
-    return f"{text}\n\n[files: {listed}]".lstrip()
+    names = (name if name.isprintable() and "]" not in name else ascii(name) for name, _ in files)
+    return f"{text}\n\n[files: {', '.join(f'inputs/{name}' for name in names)}]".lstrip()

@@ -3,65 +3,85 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal, cast
 
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
 from assembler.approval.requests import Answer, ApprovalRequest, Approver
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean
 from assembler.events import Emit, diagnostic_event
-from assembler.items import Item, function_call_output
+from assembler.items import CUT, Item, function_call_output
 from assembler.skills.skill import RunContext
 from assembler.tools.base import CallFacts, Tool, ToolOutput
 from assembler.values import JSON, Irreducible, to_json
 
+State = Literal["waiting", "running", "answered"]
 
-@dataclass(frozen=True, slots=True)
-class TurnOutcome:
-    """What came of a turn's calls.
+
+@dataclass(slots=True)
+class Call:
+    """One call of a turn, and how far it has come; whoever ends the run early reads it here.
 
     Attributes:
-        outputs: Answers to calls, in the order of the calls; a pending call has none.
-        pending: Questions that nobody was there to answer.
-        failures: For each answered call in order, its tool's name and whether it failed.
+        call_id: The model's id.
+        name: Name of the tool.
+        arguments: The JSON text that the model wrote.
+        state: Whether it waits to run, runs, or has its output.
+        output: What it came to.
+        tool: The tool, once the call is known to be one.
+        facts: What it would do.
+        request: The question that has to be answered first.
     """
-
-    outputs: Sequence[Item] = ()
-    pending: Sequence[ApprovalRequest] = ()
-    failures: Sequence[tuple[str, bool]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A call that does not run: its output says why."""
 
     call_id: str
     name: str
-    output: ToolOutput
+    arguments: str
+    state: State = "waiting"
+    output: ToolOutput | None = None
+    tool: Tool | None = None
+    facts: CallFacts | None = None
+    request: ApprovalRequest | None = None
+
+    def answer(self, output: ToolOutput) -> None:
+        """Gives it its output; the first one counts."""
+        if self.state != "answered":
+            self.output, self.state = output, "answered"
+
+    def refuse(self, why: str) -> None:
+        """Answers it without having run it."""
+        self.answer(ToolOutput(f"error: {why}", failed=True))
+
+    def stop(self, why: str) -> None:
+        """Answers it when the run ends before it does: what started may have had effects, and must not look undone."""
+        if self.state == "running":
+            self.answer(ToolOutput(f"stopped before it was done, and may have had effects: {why}", failed=True))
+        else:
+            self.answer(ToolOutput(f"not run: {why}", failed=True))
+
+    def item(self, limit: int) -> Item:
+        """Its answer as it goes to the model, cut in the middle where it is longer than it may be."""
+        value = self.output.value if self.output is not None else None
+        text = str(function_call_output(self.call_id, cast("JSON", value))["output"])
+        if len(text) > limit:
+            # The end says how a script ended, so it stays.
+            tail = limit // 4
+            left_out = f"\n[... {len(text) - limit} {CUT}]\n"
+            text = text[: limit - tail] + left_out + text[len(text) - tail :]
+        return function_call_output(self.call_id, text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A call that may run, at once or when a question is answered."""
-
-    call_id: str
-    tool: Tool
-    facts: CallFacts
-    request: ApprovalRequest | None
-
-    @property
-    def name(self) -> str:
-        return self.tool.name
+def calls_of(items: Sequence[Item]) -> list[Call]:
+    """The calls in an answer, each with nothing done yet."""
+    return [Call(str(item["call_id"]), str(item["name"]), str(item["arguments"])) for item in items]
 
 
-@dataclass(frozen=True)
 class Caller:
     """Makes the calls of a run.
 
-    Attributes:
+    Args:
         snapshot: What the model can call, and the policy.
         steps: The door to the tools.
         context: What the run provides to tools.
@@ -69,136 +89,136 @@ class Caller:
         emit: Where events go.
     """
 
-    snapshot: Snapshot
-    steps: Steps
-    context: RunContext
-    approver: Approver | None
-    emit: Emit
-    _slots: asyncio.Semaphore = field(init=False)
+    def __init__(
+        self, snapshot: Snapshot, steps: Steps, context: RunContext, approver: Approver | None, emit: Emit
+    ) -> None:
+        self._snapshot = snapshot
+        self._steps = steps
+        self._context = context
+        self._approver = approver
+        self._emit = emit
+        self._slots = asyncio.Semaphore(snapshot.config.limits.parallel_tool_calls)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_slots", asyncio.Semaphore(self.snapshot.config.limits.parallel_tool_calls))
-
-    async def turn(self, items: Sequence[Mapping[str, Any]], conversation: Sequence[Item]) -> TurnOutcome:
-        """Answers a turn's calls.
+    async def make(self, calls: Sequence[Call], conversation: Sequence[Item]) -> None:
+        """Brings a turn's calls to their outputs; one that nobody was there to allow stays as it is.
 
         What may go ahead starts at once; questions are asked one after the other, in the order of the calls.
 
         Args:
-            items: The model's ``function_call`` items.
+            calls: The calls; what becomes of each is written into it as it happens.
             conversation: Everything up to them.
         """
-        context = replace(self.context, items=conversation)
-        calls = [await self._judge(item) for item in items]
-        outputs = {call.call_id: call.output for call in calls if isinstance(call, _Refused)}
-        pending: list[ApprovalRequest] = []
-        tasks: dict[str, asyncio.Task[ToolOutput]] = {}
+        context = replace(self._context, items=conversation)
+        for call in calls:
+            await self._judge(call)
         async with asyncio.TaskGroup() as group:
-            ready = [call for call in calls if isinstance(call, _Ready)]
-            for call in ready:
+            for call in calls:
+                if call.state == "waiting" and call.request is None:
+                    group.create_task(self._run(call, context))
+            for call in calls:
                 if call.request is None:
-                    tasks[call.call_id] = group.create_task(self._run(call, context))
-            for call, request in [(call, call.request) for call in ready if call.request is not None]:
-                answer = await self._ask(request)
+                    continue
+                answer = await self._ask(call.request)
                 if answer is None:
-                    pending.append(request)
-                elif answer.decision == "approve" and answer.digest == request.digest:
-                    tasks[call.call_id] = group.create_task(self._run(call, context))
+                    continue
+                if answer.decision == "approve" and answer.digest == call.request.digest:
+                    group.create_task(self._run(call, context))
                 else:
-                    outputs[call.call_id] = _not_allowed(answer.reason)
-        outputs |= {call_id: task.result() for call_id, task in tasks.items()}
-        answered = [call for call in calls if call.call_id in outputs]
-        return TurnOutcome(
-            [function_call_output(call.call_id, self._sent(outputs[call.call_id].value)) for call in answered],
-            pending,
-            [(call.name, outputs[call.call_id].failed) for call in answered],
-        )
+                    call.refuse("the user did not allow this call" + (f": {answer.reason}" if answer.reason else ""))
 
-    async def _judge(self, item: Mapping[str, Any]) -> _Refused | _Ready:
+    async def _judge(self, call: Call) -> None:
         """Decodes a call and asks the policy; whatever is wrong with it becomes its output."""
-        call_id, name = str(item.get("call_id", "")), str(item.get("name", ""))
-        offered = self.snapshot.tools.get(name)
+        offered = self._snapshot.tools.get(call.name)
         if offered is None:
-            hint = did_you_mean(name, self.snapshot.tools)
-            return _Refused(call_id, name, ToolOutput(f"error: there is no tool `{name}`; {hint}", failed=True))
+            call.refuse(f"there is no tool `{call.name}`; {did_you_mean(call.name, self._snapshot.tools)}")
+            return
+        call.tool = offered.tool
         try:
-            arguments = offered.schema.decode(str(item.get("arguments") or ""))
-            facts = await offered.tool.facts(arguments)
-        except AssemblerError as error:
-            return _Refused(call_id, name, _failed(error))
-        verdict = self.snapshot.config.approval.decide(facts.match)
+            call.facts = await offered.tool.facts(offered.schema.decode(call.arguments))
+        except Exception as error:  # noqa: BLE001  facts are the tool's own code
+            call.answer(self._failed(call.name, error))
+            return
+        verdict = self._snapshot.config.approval.decide(call.facts.match)
         if verdict.action == "deny":
             why = f"rule `{verdict.rule}`" if verdict.rule else "the default"
-            output = ToolOutput(f"error: the policy does not allow this call ({why})", failed=True)
-            return _Refused(call_id, name, output)
-        request = None
-        if verdict.action == "ask":
-            runner = self.snapshot.runner(facts.match).model_dump(mode="json") if facts.runs else None
-            request = ApprovalRequest(call_id, facts, runner, verdict.rule)
-        return _Ready(call_id, offered.tool, facts, request)
+            call.refuse(f"the policy does not allow this call ({why})")
+        elif verdict.action == "ask":
+            runner = self._snapshot.runner(call.facts.match).model_dump(mode="json") if call.facts.runs else None
+            call.request = ApprovalRequest.of(call.call_id, call.facts, runner, verdict.rule)
 
     async def _ask(self, request: ApprovalRequest) -> Answer | None:
         """The answer to a request; None if nobody is there to give one."""
-        self.emit({"type": "assembler.approval.requested", **request.to_json()})
-        if self.approver is None:
+        self._emit({"type": "assembler.approval.requested", **request.to_json()})
+        if self._approver is None:
             return None
         try:
-            return await self.approver(request)
+            answer = cast("object", await self._approver(request))
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return self._not_asked(error)
         except Exception as error:  # noqa: BLE001  an approver is foreign code: if it fails, nobody was asked
-            message = f"the approver failed: {type(error).__name__}: {error}"
-            self.emit(diagnostic_event(Diagnostic("approval/approver-failed", message)))
-            return None
+            return self._not_asked(error)
+        if not isinstance(answer, Answer):
+            return self._not_asked(TypeError(f"expected an Answer, got {type(answer).__name__}"))
+        return answer
 
-    async def _run(self, call: _Ready, context: RunContext) -> ToolOutput:
+    def _not_asked(self, error: BaseException) -> None:
+        message = f"the approver failed: {self._reason(error)}"
+        self._emit(diagnostic_event(Diagnostic("approval/approver-failed", message)))
+
+    async def _run(self, call: Call, context: RunContext) -> None:
         """Runs a call in its turn among those that may run at once; a failure is an output."""
-        match = call.facts.match
+        tool, facts = cast("Tool", call.tool), cast("CallFacts", call.facts)
         told: dict[str, JSON] = {"call_id": call.call_id, "tool": call.name}
-        told |= {key: value for key, value in (("skill", match.skill), ("script", match.script)) if value}
+        told |= {key: value for key, value in (("skill", facts.match.skill), ("script", facts.match.script)) if value}
         async with self._slots:
-            self.emit({"type": "assembler.tool.started", **told})
+            call.state = "running"
+            self._emit({"type": "assembler.tool.started", **told})
             started = perf_counter()
-            output = await self._invoke(call.tool, call.facts, replace(context, runner=self.snapshot.runner(match)))
+            output = await self._invoke(tool, facts, replace(context, runner=self._snapshot.runner(facts.match)))
             seconds = round(perf_counter() - started, 6)
+        call.answer(output)
         for event in output.events:
-            self.emit({**event, "call_id": call.call_id})
-        details = dict(output.details)
-        self.emit({"type": "assembler.tool.finished", **told, "failed": output.failed, "seconds": seconds, **details})
-        return output
+            self._emit({**event, "call_id": call.call_id})
+        ending: dict[str, JSON] = {"failed": output.failed, "seconds": seconds}
+        # The tool's own facts come first, so that they cannot take the place of ours.
+        self._emit({**output.details, "type": "assembler.tool.finished", **told, **ending})
 
     async def _invoke(self, tool: Tool, facts: CallFacts, context: RunContext) -> ToolOutput:
         try:
-            output = await self.steps.tool(tool, facts.arguments, context)
-            return replace(output, value=to_json(output.value))
-        except AssemblerError as error:
-            return _failed(error)
-        except Irreducible as error:
-            message = f"`{tool.name}` returned a value that has no JSON form at {error.path}: {error.reason}"
-            self.emit(diagnostic_event(Diagnostic("tools/bad-value", message)))
-            return ToolOutput(f"error: {message}", failed=True)
+            output = await self._steps.tool(tool, facts.arguments, context)
+            events = [cast("dict[str, JSON]", to_json(event)) for event in output.events]
+            details = cast("dict[str, JSON]", to_json(output.details))
+            return replace(output, value=to_json(output.value), details=details, events=events)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return self._failed(tool.name, error)
         except Exception as error:  # noqa: BLE001  a tool is foreign code: its failure is told, and ends nothing
-            detailed = self.snapshot.config.errors == "detailed"
-            message = f"`{tool.name}` failed: {type(error).__name__}" + (f": {error}" if detailed else "")
-            hint = "" if detailed else "errors=detailed shows what it said"
-            self.emit(diagnostic_event(Diagnostic("tools/failed", message, hint=hint)))
+            return self._failed(tool.name, error)
+
+    def _failed(self, name: str, error: BaseException) -> ToolOutput:
+        """A failure as the model reads it: what is wrong and what to change."""
+        if isinstance(error, AssemblerError):
+            found = error.diagnostics
+            lines = [f"error: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in found]
+            return ToolOutput("\n".join(lines), failed=True)
+        if isinstance(error, Irreducible):
+            message = f"`{name}` returned a value that has no JSON form at {error.path}: {error.reason}"
+            self._emit(diagnostic_event(Diagnostic("tools/bad-value", message)))
             return ToolOutput(f"error: {message}", failed=True)
+        message = f"`{name}` failed: {self._reason(error)}"
+        hint = "" if self._snapshot.config.errors == "detailed" else "errors=detailed shows what it said"
+        self._emit(diagnostic_event(Diagnostic("tools/failed", message, hint=hint)))
+        return ToolOutput(f"error: {message}", failed=True)
 
-    def _sent(self, value: object) -> JSON:
-        """A tool's value as it goes to the model, cut where it is longer than it may be."""
-        limit = self.snapshot.config.limits.tool_output
-        text = str(function_call_output("", to_json(value))["output"])
-        if len(text) <= limit:
-            return text
-        # The end says how a script ended, so it stays.
-        tail = limit // 4
-        left_out = f"\n[... {len(text) - limit} characters left out ...]\n"
-        return text[: limit - tail] + left_out + text[len(text) - tail :]
+    def _reason(self, error: BaseException) -> str:
+        """What an exception says, which may hold secrets, where that may be shown; else its type."""
+        detailed = self._snapshot.config.errors == "detailed"
+        return type(error).__name__ + (f": {error}" if detailed else "")
 
 
-def _not_allowed(reason: str) -> ToolOutput:
-    return ToolOutput("error: the user did not allow this call" + (f": {reason}" if reason else ""), failed=True)
-
-
-def _failed(error: AssemblerError) -> ToolOutput:
-    """An error as the model reads it: what is wrong and what to change."""
-    lines = [f"error: {found.message}" + (f"; {found.hint}" if found.hint else "") for found in error.diagnostics]
-    return ToolOutput("\n".join(lines), failed=True)
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled this task, and not merely something that it waits for."""
+    return cast("asyncio.Task[Any]", asyncio.current_task()).cancelling() > 0

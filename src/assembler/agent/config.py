@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from assembler.agent.limits import Limits
 from assembler.approval.policy import Approval
-from assembler.components import Config, Entry, Named, NamedKinds
+from assembler.components import IN_ORDER, Config, Entry, Named, NamedKinds
 from assembler.digests import digest_json
 from assembler.matching import Match
 from assembler.models.base import Model
@@ -83,7 +83,11 @@ class AgentConfig(Config):
         """The resolved declaration as JSON, without what does not make it another agent: where sessions are kept."""
         return self.model_dump(mode="json", exclude={"session"})
 
+    def identity(self) -> dict[str, JSON]:
+        """What digests are made of: the declaration, with named entries as lists, since their order decides."""
+        return self.model_dump(mode="json", exclude={"session"}, context=IN_ORDER)
+
     @property
     def digest(self) -> str:
         """Digest of the declaration."""
-        return digest_json(self.declaration())
+        return digest_json(self.identity())

@@ -3,147 +3,174 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, cast
 
-from assembler.agent.calls import Caller, TurnOutcome
+from assembler.agent.calls import Call, Caller, calls_of
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
 from assembler.errors import AssemblerError
 from assembler.events import Emit, Result, Status
-from assembler.items import Item, function_call_output, text_of
+from assembler.items import Item, function_call_output
 from assembler.models.base import ModelClient, ModelRequest
-from assembler.values import JSON
 
 
 class _Ended(Exception):
     """The run is over."""
 
-    def __init__(self, status: Status, reason: str = "") -> None:
+    def __init__(self, status: Status, reason: str) -> None:
         super().__init__(reason)
         self.status: Status = status
         self.reason = reason
 
 
-@dataclass
 class Run:
     """One run over one snapshot.
 
-    Attributes:
+    Args:
         snapshot: The agent as it is now.
         client: The open model.
         caller: Makes the tool calls.
         steps: The door to the model.
         before: The conversation so far.
-        added: What this run adds to it, the input first.
-        emit: Where events go.
+        said: What the run adds to it first.
         files: Names of the files handed to the run.
+        emit: Where events go.
+
+    Attributes:
+        added: What the run adds to the conversation; consistent once ``execute`` is left, however it is left.
     """
 
-    snapshot: Snapshot
-    client: ModelClient
-    caller: Caller
-    steps: Steps
-    before: Sequence[Item]
-    added: list[Item]
-    emit: Emit
-    files: Sequence[str] = ()
-    usage: dict[str, int] = field(default_factory=dict[str, int])
-    pending: list[dict[str, JSON]] = field(default_factory=list[dict[str, JSON]])
-    _calls: int = 0
-    _failing: tuple[str, int] = ("", 0)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        client: ModelClient,
+        caller: Caller,
+        steps: Steps,
+        before: Sequence[Item],
+        said: Sequence[Item],
+        files: Sequence[str],
+        emit: Emit,
+    ) -> None:
+        self.added: list[Item] = list(said)
+        self._snapshot = snapshot
+        self._client = client
+        self._caller = caller
+        self._steps = steps
+        self._before = before
+        self._files = files
+        self._emit = emit
+        self._limits = snapshot.config.limits
+        self._usage: dict[str, int] = {}
+        self._text = ""
+        self._turn: list[Call] = []
+        self._calls = 0
+        self._failing = ("", 0)
 
     async def execute(self) -> Result:
         """Runs to an end of any kind; afterwards every call in ``added`` is answered, but for pending ones.
 
         Raises:
-            asyncio.CancelledError: It was cancelled; ``added`` is consistent all the same.
+            asyncio.CancelledError: It was cancelled.
         """
-        limits = self.snapshot.config.limits
+        deadline = asyncio.timeout(self._limits.timeout.total_seconds())
         try:
-            async with asyncio.timeout(limits.timeout.total_seconds()):
-                return await self._turns()
+            async with deadline:
+                await self._turns()
+            return await self.result("completed")
         except TimeoutError:
-            return await self._result("limit", f"the run took longer than limits.timeout={limits.timeout}")
+            if not deadline.expired():
+                raise
+            written = self._limits.model_dump(mode="json")["timeout"]
+            return await self.result("limit", f"the run took longer than limits.timeout={written}")
         except _Ended as end:
-            return await self._result(end.status, end.reason)
+            return await self.result(end.status, end.reason)
         except AssemblerError as error:
-            return await self._result("failed", error.diagnostics[0].message, error)
-        except BaseException:
-            self._answer_open_calls("the run was cancelled")
-            raise
+            return await self.result("failed", error.diagnostics[0].message, error)
+        except asyncio.CancelledError:
+            if cast("asyncio.Task[Any]", asyncio.current_task()).cancelling():
+                self._settle("the run was cancelled")
+                raise
+            return await self.result("failed", "something that the run waited for was cancelled")
+        finally:
+            self._settle("the run ended")
 
-    async def _turns(self) -> Result:
-        limits = self.snapshot.config.limits
-        for _ in range(limits.turns):
-            response = await self.steps.model(self.client, self._request(), self.emit)
-            output: list[Item] = response.get("output") or []
-            self.added += output
-            self._count(response.get("usage") or {})
-            calls = [item for item in output if item.get("type") == "function_call"]
-            if not calls:
-                return await self._answered(response)
-            self._calls += len(calls)
-            if self._calls > limits.tool_calls:
-                raise _Ended("limit", f"more calls than limits.tool_calls={limits.tool_calls}")
-            self._take(await self.caller.turn(calls, [*self.before, *self.added[: -len(output)]]))
-        raise _Ended("limit", f"no answer after limits.turns={limits.turns}")
-
-    def _request(self) -> ModelRequest:
-        return ModelRequest(
-            instructions=self.snapshot.instructions,
-            items=[*self.before, *self.added],
-            tools=self.snapshot.sent,
-            files=self.files,
-            skills=list(self.snapshot.skills),
-        )
-
-    async def _answered(self, response: Mapping[str, Any]) -> Result:
-        if response.get("status") == "incomplete":
-            details: dict[str, Any] = response.get("incomplete_details") or {}
-            reason = details.get("reason", "no reason given")
-            return await self._result("limit", f"the model stopped before it was done: {reason}")
-        return await self._result("completed")
-
-    def _take(self, turn: TurnOutcome) -> None:
-        """Adds a turn's outputs; ends the run where something outside must answer, or nothing gets better."""
-        self.added += turn.outputs
-        for name, failed in turn.failures:
-            count = self._failing[1] + 1 if failed and self._failing[0] == name else int(failed)
-            self._failing = (name, count)
-            if count >= self.snapshot.config.limits.repeated_failures:
-                raise _Ended("limit", f"`{name}` failed {count} times in a row (limits.repeated_failures)")
-        if turn.pending:
-            self.pending = [request.to_json() for request in turn.pending]
-            raise _Ended("requires_action", "a call waits for approval and nobody is here to ask")
-
-    def _count(self, usage: Mapping[str, Any]) -> None:
-        for name, number in usage.items():
-            if isinstance(number, int):
-                self.usage[name] = self.usage.get(name, 0) + number
-
-    async def _result(self, status: Status, reason: str = "", error: AssemblerError | None = None) -> Result:
-        if status != "requires_action":
-            self._answer_open_calls(f"not run: {reason}")
-        texts = [text_of(item) for item in self.added if item.get("role") == "assistant"]
+    async def result(self, status: Status, reason: str = "", error: AssemblerError | None = None) -> Result:
+        """What came of the run."""
+        waiting = [call.request for call in self._turn if call.state == "waiting" and call.request is not None]
+        if status == "requires_action":
+            self._write_down()
+        self._settle(reason)
         return Result(
             status=status,
-            output_text=texts[-1] if texts else "",
-            digest=await self.snapshot.digest(),
-            usage=self.usage,
-            items=tuple(self.added),
-            pending=tuple(self.pending),
+            output_text=self._text,
+            digest=await self._snapshot.digest(),
+            usage=self._usage,
+            items=tuple(deepcopy(self.added)),  # what is stored is not the caller's to change
+            pending=tuple(request.to_json() for request in waiting) if status == "requires_action" else (),
             reason=reason,
             diagnostics=error.diagnostics if error else (),
         )
 
-    def _answer_open_calls(self, why: str) -> None:
-        self.added += close_open_calls(self.added, why)
+    async def _turns(self) -> None:
+        for _ in range(self._limits.turns):
+            conversation = [*self._before, *self.added]
+            used = {str(item["call_id"]) for item in conversation if item.get("type") == "function_call"}
+            answer = await self._steps.model(self._client, self._request(conversation), used, self._emit)
+            self.added += answer.items
+            for name, number in answer.usage.items():
+                self._usage[name] = self._usage.get(name, 0) + number
+            self._turn = calls_of(answer.calls)
+            if answer.cut:
+                self._text = answer.text
+                raise _Ended("limit", f"the model stopped before it was done: {answer.cut}")
+            if not answer.calls:
+                self._text = answer.text
+                return
+            self._calls += len(self._turn)
+            if self._calls > self._limits.tool_calls:
+                raise _Ended("limit", f"more calls than limits.tool_calls={self._limits.tool_calls}")
+            await self._caller.make(self._turn, conversation)
+            self._end_turn()
+        raise _Ended("limit", f"no answer after limits.turns={self._limits.turns}")
+
+    def _request(self, conversation: Sequence[Item]) -> ModelRequest:
+        return ModelRequest(
+            instructions=self._snapshot.instructions,
+            items=conversation,
+            tools=self._snapshot.sent(),
+            files=self._files,
+            skills=list(self._snapshot.skills),
+        )
+
+    def _end_turn(self) -> None:
+        """Ends the run where something outside must answer, or nothing gets better."""
+        for call in self._turn:
+            failed = call.output is not None and call.output.failed
+            count = self._failing[1] + 1 if failed and self._failing[0] == call.name else int(failed)
+            self._failing = (call.name, count)
+            if count >= self._limits.repeated_failures:
+                raise _Ended("limit", f"`{call.name}` failed {count} times in a row (limits.repeated_failures)")
+        if any(call.state == "waiting" for call in self._turn):
+            raise _Ended("requires_action", "a call waits for approval and nobody is here to ask")
+        self._write_down()
+
+    def _write_down(self) -> None:
+        """Moves the turn's answers to the conversation, in the order of the calls."""
+        answered = [call for call in self._turn if call.state == "answered"]
+        self.added += [call.item(self._limits.tool_output) for call in answered]
+        self._turn = []
+
+    def _settle(self, why: str) -> None:
+        """Answers whatever is still open, since a provider refuses a conversation with an open call."""
+        for call in self._turn:
+            call.stop(why)
+        self._write_down()
 
 
 def close_open_calls(items: Sequence[Item], why: str) -> list[Item]:
-    """Answers to the calls in a conversation that nobody answered; a provider refuses one with an open call."""
+    """Answers to the calls of a stored conversation that nobody answered."""
     answered = {str(item["call_id"]) for item in items if item.get("type") == "function_call_output"}
     called = [str(item["call_id"]) for item in items if item.get("type") == "function_call"]
     return [function_call_output(call_id, why) for call_id in called if call_id not in answered]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -41,47 +42,97 @@ class OfferedTool:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a declaration that lie in files of their own, as they are now.
+
+    Attributes:
+        instructions: What the agent shall do.
+        template: The prompt's template.
+    """
+
+    instructions: str
+    template: str
+
+    @classmethod
+    def read(cls, config: AgentConfig, base: Path) -> Texts:
+        """Reads them.
+
+        Raises:
+            AssemblerError: One cannot be read (``prompt/unreadable-file``).
+        """
+        text = config.instructions
+        return cls(text.read(base) if isinstance(text, TextFile) else text, config.prompt.source(base))
+
+
 class Snapshot:
-    """Skills, prompt, tools, policy and digest, frozen.
+    """Skills, prompt, tools, policy and digest; nothing in it changes.
+
+    Args:
+        config: The declaration.
+        texts: The texts of the declaration.
+        skills: What is on offer.
+        instructions: The rendered prompt.
+        tools: What the model can call, by name.
+        report: Takes what is found out when the skills are read.
 
     Attributes:
         config: The declaration.
         skills: What is on offer, by name.
         instructions: The rendered prompt.
         tools: What the model can call, by name.
-        sent: The tools as they are sent, made once.
     """
 
-    config: AgentConfig
-    skills: Mapping[str, Skill]
-    instructions: str
-    tools: Mapping[str, OfferedTool]
-    sent: Sequence[dict[str, JSON]]
-    _digest: asyncio.Task[str] | None = field(default=None, compare=False)
+    def __init__(
+        self,
+        config: AgentConfig,
+        texts: Texts,
+        skills: Sequence[Skill],
+        instructions: str,
+        tools: Mapping[str, OfferedTool],
+        report: Report,
+    ) -> None:
+        self.config = config
+        self.skills = {skill.name: skill for skill in skills}
+        self.instructions = instructions
+        self.tools = tools
+        self._texts = texts
+        self._report = report
+        # As text, so that nobody who is handed the declarations can change what the next one gets.
+        self._sent = json.dumps([tool.sent for tool in tools.values()])
+        self._digest: asyncio.Task[str] | None = None
+
+    def sent(self) -> list[dict[str, JSON]]:
+        """The tools as they are sent; compiled once, a copy at each call."""
+        return json.loads(self._sent)
 
     def read_ahead(self) -> asyncio.Task[str]:
         """Starts to read the skills' trees for the digest, beside whatever else goes on."""
         if self._digest is None:
-            object.__setattr__(self, "_digest", asyncio.create_task(self._compute_digest()))
-        return cast("asyncio.Task[str]", self._digest)
+            self._digest = asyncio.create_task(self._compute_digest())
+        return self._digest
 
     async def digest(self) -> str:
         """Digest of the agent: its declaration, the content of its skills, its tools as sent and its prompt."""
         return await asyncio.shield(self.read_ahead())
 
-    def abandon(self) -> None:
+    async def abandon(self) -> None:
         """Stops reading for a digest that nobody waits for any more."""
         if self._digest is not None:
             self._digest.cancel()
+            await asyncio.gather(self._digest, return_exceptions=True)
 
     async def _compute_digest(self) -> str:
-        names: list[JSON] = [await _tree(skill) for skill in self.skills.values()]
+        names: list[JSON] = []
+        for skill in self.skills.values():
+            names.append(await _tree(skill))
+            for finding in skill.findings:
+                self._report(finding)
         return digest_json(
             {
-                "declaration": self.config.declaration(),
+                "declaration": self.config.identity(),
                 "skills": dict(zip(self.skills, names, strict=True)),
-                "tools": list(self.sent),
+                "tools": cast("JSON", self.sent()),
                 "prompt": self.instructions,
             }
         )
@@ -93,21 +144,19 @@ class Snapshot:
                 return override.runner
         return self.config.runner
 
-    def offers_same(self, skills: Sequence[Skill]) -> bool:
-        """Whether a new listing shows what this snapshot shows."""
-        return [_identity(skill) for skill in skills] == [_identity(skill) for skill in self.skills.values()]
-
-    async def is_stale(self) -> bool:
-        """Whether anything that its skills read has changed since."""
-        return any(await asyncio.gather(*(skill.changed() for skill in self.skills.values())))
+    async def is_current(self, skills: Sequence[Skill], texts: Texts) -> bool:
+        """Whether the agent is still what it was: same skills, same texts, and nothing that was read has changed."""
+        if texts != self._texts or [_identity(skill) for skill in skills] != [*map(_identity, self.skills.values())]:
+            return False
+        return not any(await asyncio.gather(*(skill.changed() for skill in self.skills.values())))
 
 
-def take(config: AgentConfig, base: Path, skills: Sequence[Skill], tools: Sequence[Tool], report: Report) -> Snapshot:
+def take(config: AgentConfig, texts: Texts, skills: Sequence[Skill], tools: Sequence[Tool], report: Report) -> Snapshot:
     """Renders the prompt and compiles the tools.
 
     Args:
         config: The declaration.
-        base: The project's folder.
+        texts: The texts of the declaration.
         skills: What the sources list.
         tools: Tools of the toolsets.
         report: Takes what was cut or weakened.
@@ -120,9 +169,8 @@ def take(config: AgentConfig, base: Path, skills: Sequence[Skill], tools: Sequen
         report(diagnostic)
     search = config.skills.catalog.overflow == "search" and catalog.cut > 0
     offered = _compiled(config, [*skill_tools(skills, search=search), *tools], report)
-    instructions = _prompt(config, base, catalog.text, list(offered))
-    by_name = {skill.name: skill for skill in skills}
-    return Snapshot(config, by_name, instructions, offered, [tool.sent for tool in offered.values()])
+    instructions = _prompt(config, texts, catalog.text, list(offered))
+    return Snapshot(config, texts, skills, instructions, offered, report)
 
 
 def _identity(skill: Skill) -> tuple[str, str, str]:
@@ -166,15 +214,13 @@ def _compiled(config: AgentConfig, tools: Sequence[Tool], report: Report) -> dic
     return offered
 
 
-def _prompt(config: AgentConfig, base: Path, catalog: str, tools: Sequence[str]) -> str:
-    text = config.instructions
-    text = text.read(base) if isinstance(text, TextFile) else text
+def _prompt(config: AgentConfig, texts: Texts, catalog: str, tools: Sequence[str]) -> str:
     clash = {"name", "description", "instructions", "catalog", "tools", "variables"} & set(config.variables)
     if clash:
         names = ", ".join(f"`{name}`" for name in sorted(clash))
         raise problem("prompt/reserved-variable", f"`variables` uses the reserved names {names}", hint="rename them")
     values: dict[str, object] = {**config.variables, "name": config.name, "description": config.description}
     values |= {"variables": config.variables, "tools": tools}
-    values["instructions"] = render(text, values, what="`instructions`")
+    values["instructions"] = render(texts.instructions, values, what="`instructions`")
     values["catalog"] = catalog if config.prompt.catalog == "prompt" else ""
-    return render(config.prompt.source(base), values, what="the prompt template").strip()
+    return render(texts.template, values, what="the prompt template").strip()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 from assembler.digests import digest_json
 from assembler.tools.base import CallFacts
@@ -17,31 +17,35 @@ class ApprovalRequest:
 
     Attributes:
         call_id: The model's call.
-        facts: What it would do.
+        facts: What it would do; a copy, so that whoever is asked cannot change what runs.
         runner: The declared runner, which says what would confine it.
         rule: The rule that asks; None for the policy's default.
+        digest: What an answer is bound to: tool, skill and its content, script, arguments and declared isolation.
     """
 
     call_id: str
     facts: CallFacts
     runner: JSON
-    rule: str | None = None
+    rule: str | None
+    digest: str
 
-    @property
-    def digest(self) -> str:
-        """What an answer is bound to: tool, skill and its content, script, arguments and declared isolation."""
-        match = self.facts.match
-        return digest_json(
+    @classmethod
+    def of(cls, call_id: str, facts: CallFacts, runner: JSON, rule: str | None) -> ApprovalRequest:
+        """The request for a call as it is now."""
+        arguments = cast("dict[str, JSON]", to_json(facts.arguments))
+        match = facts.match
+        digest = digest_json(
             {
                 "tool": match.tool,
                 "skill": match.skill,
                 "script": match.script,
                 "source": match.source,
-                "arguments": to_json(self.facts.arguments),
-                "digests": to_json(dict(self.facts.digests)),
-                "runner": self.runner,
+                "arguments": arguments,
+                "digests": to_json(dict(facts.digests)),
+                "runner": runner,
             }
         )
+        return cls(call_id, replace(facts, arguments=arguments), runner, rule, digest)
 
     def to_json(self) -> dict[str, JSON]:
         """What an event carries."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,7 +36,7 @@ class ModelClient(ABC):
     """An open model."""
 
     @abstractmethod
-    def stream(self, request: ModelRequest) -> AsyncIterator[dict[str, JSON]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[dict[str, JSON]]:
         """Answers with Responses streaming events.
 
         The last one is ``response.completed``, ``response.incomplete`` or ``response.failed`` and holds the whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from pydantic import JsonValue, model_validator
@@ -84,7 +84,7 @@ class _ScriptedClient(ModelClient):
     def __init__(self, turns: Mapping[str, Turn]) -> None:
         self._turns = turns
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[dict[str, JSON]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[dict[str, JSON]]:
         for event in _events(self._answer(request)):
             yield event
 

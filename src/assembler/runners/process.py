@@ -22,7 +22,7 @@ from typing import Literal
 from assembler.runners.base import ScriptLimits, ScriptResult
 from assembler.runners.capture import Capture
 from assembler.runners.endings import reported, start_failed, stopped
-from assembler.runners.waiting import wait_through
+from assembler.waiting import wait_through
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 

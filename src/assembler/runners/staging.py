@@ -15,7 +15,7 @@ from pathlib import Path
 from assembler.errors import problem
 from assembler.folders import remove_tree
 from assembler.runners.endings import start_failed
-from assembler.runners.waiting import in_thread
+from assembler.waiting import in_thread
 
 _LOG = logging.getLogger(__name__)
 

@@ -166,6 +166,11 @@ class Skill(ABC):
     async def scripts(self) -> Sequence[SkillScript]:
         """What can be run, sorted by name."""
 
+    @property
+    def findings(self) -> Sequence[Diagnostic]:
+        """What was left out of it and why, as far as it was read."""
+        return ()
+
     async def changed(self) -> bool:
         """Whether anything that was read differs now from what it was then; False for what cannot change."""
         return False

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
 
-from assembler.errors import did_you_mean, problem
-from assembler.items import Item
+from assembler.errors import AssemblerError, did_you_mean, problem
+from assembler.items import CUT, Item
 from assembler.matching import Facts
 from assembler.runners.base import ScriptResult
 from assembler.skills.search import SkillSearch
@@ -17,6 +17,7 @@ from assembler.tools.base import CallFacts, Tool, ToolOutput
 from assembler.values import JSON
 
 OWNER = "skills"
+END = "</skill_content>"
 RESERVED = ("load_skill", "read_skill_resource", "run_skill_script", "search_skills")
 """Names that no other tool can have, whether they are offered or not."""
 
@@ -91,10 +92,10 @@ class LoadSkill(_SkillTool):
         started = perf_counter()
         digest = await skill.digest()
         head = f'<skill_content name="{skill.name}" digest="{digest}">'
-        if _was_loaded(head, context.items):
+        if _was_loaded(head, skill.name, context.items):
             return ToolOutput(f"`{skill.name}` is loaded already and has not changed; its instructions stand above.")
         body = _unforgeable(await skill.content())
-        text = "\n".join([head, body.strip(), "</skill_content>", *await _listing(skill)])
+        text = "\n".join([head, body.strip(), END, *await _listing(skill, context)])
         loaded: dict[str, JSON] = {
             "type": "assembler.skill.loaded",
             "skill": skill.name,
@@ -129,7 +130,7 @@ class ReadSkillResource(_SkillTool):
             return ToolOutput(
                 f"`{name}` is a binary file of {len(content)} bytes; a script can use it, you cannot read it."
             )
-        return ToolOutput(content)
+        return ToolOutput(_unforgeable(content))
 
 
 class RunSkillScript(_SkillTool):
@@ -209,11 +210,11 @@ def _named(name: str, things: Sequence[T], code: str, what: str, skill: Skill) -
     raise problem(code, f"skill `{skill.name}` has no {what} `{name}`", hint=hint)
 
 
-async def _listing(skill: Skill) -> list[str]:
-    """A skill's files, as a block that its body cannot forge."""
+async def _listing(skill: Skill, context: RunContext) -> list[str]:
+    """A skill's files, as a block that its body cannot forge; of a script, whether it can run here."""
     lines: list[str] = []
     for title, names in (
-        ("scripts", [script.name for script in await skill.scripts()] if skill.has_scripts else []),
+        ("scripts", [_script(script, context) for script in await skill.scripts()] if skill.has_scripts else []),
         ("files", [resource.name for resource in await skill.resources()] if skill.has_resources else []),
     ):
         if names:
@@ -226,9 +227,27 @@ async def _listing(skill: Skill) -> list[str]:
     return lines
 
 
-def _was_loaded(head: str, items: Sequence[Item]) -> bool:
-    outputs = (item.get("output") for item in items if item.get("type") == "function_call_output")
-    return any(isinstance(output, str) and output.startswith(head) for output in outputs)
+def _script(script: SkillScript, context: RunContext) -> str:
+    try:
+        context.runner.check(script.name)
+    except AssemblerError as error:
+        return f"{script.name} (cannot run here: {error.diagnostics[0].message})"
+    return script.name
+
+
+def _was_loaded(head: str, name: str, items: Sequence[Item]) -> bool:
+    """Whether the conversation has these very instructions, whole, as the answer to a call that loaded the skill."""
+    loads = {
+        str(item["call_id"])
+        for item in items
+        if item.get("type") == "function_call" and item.get("name") == LoadSkill.name and name in str(item["arguments"])
+    }
+    outputs = [
+        str(item["output"])
+        for item in items
+        if item.get("type") == "function_call_output" and item.get("call_id") in loads
+    ]
+    return any(output.startswith(head) and output.count(END) == 1 and CUT not in output for output in outputs)
 
 
 def _unforgeable(text: str) -> str:
@@ -240,9 +259,9 @@ def _unforgeable(text: str) -> str:
 
 def _told(result: ScriptResult) -> str:
     """A script's result as the model reads it: what it printed, and what it has to know beside that."""
-    parts = [result.stdout.rstrip("\n")] if result.stdout.strip() else []
+    parts = [_unforgeable(result.stdout).rstrip("\n")] if result.stdout.strip() else []
     if result.stderr.strip():
-        parts.append(f"[stderr]\n{result.stderr.rstrip()}")
+        parts.append(f"[stderr]\n{_unforgeable(result.stderr).rstrip()}")
     if result.stopped is not None:
         parts.append(f"[stopped: {result.reason}]")
     elif result.exit_code != 0:
