@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from assembler.agent.agent import Agent
 from assembler.agent.config import AgentConfig
 from assembler.config.load import load
+from assembler.errors import AssemblerError, problem
 
 
 def assemble(
@@ -30,9 +32,26 @@ def assemble(
         The declared agent. ``async with agent`` opens it.
 
     Raises:
-        AssemblerError: Everything that is wrong with the configuration, each with its place.
+        AssemblerError: Everything that is wrong with the configuration, each with its place; or the call itself is
+            wrong (``agent/bad-call``).
     """
+    given = cast("object", overrides)
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise _bad_call(f"`overrides` is a list of texts, not {type(given).__name__}", "overrides=['env=prod']")
+    wrong = [type(override).__name__ for override in cast("Sequence[object]", given) if not isinstance(override, str)]
+    if wrong:
+        raise _bad_call(f"an override is a text, not {wrong[0]}", "overrides=['env=prod']")
     if isinstance(conf, AgentConfig):
+        if overrides:
+            raise _bad_call(
+                "overrides change a configuration in YAML, not one made in Python", "config.model_copy(update=...)"
+            )
         return Agent(conf, base=cwd, services=services)
+    if not isinstance(cast("object", conf), str | Path):
+        raise _bad_call(f"`conf` is a name, a path or an AgentConfig, not {type(conf).__name__}", "AgentConfig(...)")
     config, composition = load(conf, overrides, cwd)
     return Agent(config, base=composition.project.folder, services=services, diagnostics=composition.warnings)
+
+
+def _bad_call(message: str, way_out: str) -> AssemblerError:
+    return problem("agent/bad-call", message, hint=f"such as {way_out}")

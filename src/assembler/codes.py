@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CODES: dict[str, str] = {
     # agent and runs
+    "agent/bad-call": "`assemble` is called with something that it cannot use.",
     "agent/loop-running": "`run_sync` was called where an event loop runs, which it would block.",
     "agent/not-open": "The agent is used outside of `async with`.",
     "agent/other-loop": "The agent is used in another event loop than the one that it was opened in.",
@@ -27,6 +28,7 @@ CODES: dict[str, str] = {
     "catalog/names-over-budget": "The names of the skills alone exceed the catalog's budget; they are all shown.",
     "catalog/over-budget": "The catalog exceeds its budget, and `overflow: error` refuses to cut it.",
     # command line
+    "cli/bad-option": "A flag is unknown, lacks its value, or is given twice.",
     "cli/no-conf": "No configuration is named.",
     "cli/no-such-command": "There is no command of this name.",
     "cli/system": "The system refuses something: a full disk, a working directory that is gone.",

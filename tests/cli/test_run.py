@@ -69,6 +69,9 @@ def test_the_answer_alone_is_on_standard_output() -> None:
         ["run", "conf=agent", "--input", "a=b", "limits.turns=3"],
         ["run", "-i", "a=b", "limits.turns=3", "conf=conf/agent.yaml"],
         ["run", "limits.turns=3", "-i", "a=b", "agent", "name=z"],
+        ["run", "agent", "-i=a=b", "--debug"],
+        ["--debug", "run", "agent", "-i", "a=b"],
+        ["run", "-i", "a=b", "--", "agent", "limits.turns=3"],
     ],
 )
 def test_overrides_stand_anywhere(arguments: list[str]) -> None:
@@ -125,6 +128,10 @@ def test_json_is_one_event_a_line_and_the_last_is_the_result() -> None:
         (["run", "conf=agent", "-i", ""], 2, "run/no-input"),
         (["run", "conf=agent", "--file", "nowhere.csv"], 2, "run/no-such-file"),
         (["run", "conf=agent", "--fil", "x"], 2, "unrecognized arguments"),
+        (["run", "conf=agent", "-i", "x", "-i", "y"], 2, "given twice"),
+        (["run", "conf=agent", "-i", "-40F"], 2, "-i=-40F"),
+        (["run", "conf=agent", "--limits.turns=5", "-i", "x"], 2, "overrides have no dashes"),
+        (["run", "conf=agent", "env:prod", "-i", "x"], 2, "an override is `key=value`"),
         (["run", "conf=agent", "limits.turns=1", "-i", "greet"], 1, "limits.turns=1"),
         (["run", "conf=agent", "approval=ask_everything", "-i", "greet"], 4, "waits for approval"),
         (["run", "conf=agent", "approval=ask_everything", "--json", "-i", "greet"], 4, ""),

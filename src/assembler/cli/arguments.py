@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from assembler.errors import problem
 
@@ -33,9 +34,46 @@ class Command:
     overrides: Sequence[str]
 
 
-def parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are diagnostics, with a way out."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises what argparse would print.
+
+        Raises:
+            AssemblerError: What is wrong with a flag (``cli/bad-option``).
+        """
+        hint = f"`{self.prog} --help` lists the options"
+        if "expected one argument" in message:
+            hint = "a value that starts with a dash needs an equals sign: -i=-40F"
+        elif "unrecognized arguments: -" in message and "=" in message:
+            hint = f"overrides have no dashes; {hint}"
+        raise problem("cli/bad-option", message, hint=hint)
+
+
+class Once(argparse.Action):
+    """A flag that makes sense once; the second would take the first one's place without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keeps the value.
+
+        Raises:
+            AssemblerError: The flag was given before (``cli/bad-option``).
+        """
+        if getattr(namespace, self.dest) is not None:
+            raise problem("cli/bad-option", f"`{option_string}` is given twice", hint="give it once")
+        setattr(namespace, self.dest, values)
+
+
+def parser(name: str, description: str, examples: str) -> Parser:
     """A parser for one command, with its examples at the end of its help."""
-    return argparse.ArgumentParser(
+    made = Parser(
         prog=f"assemble {name}",
         description=description,
         epilog=f"{OVERRIDES_HELP}\nexamples:\n{examples}",
@@ -43,14 +81,17 @@ def parser(name: str, description: str, examples: str) -> argparse.ArgumentParse
         allow_abbrev=False,
         usage=f"assemble {name} conf=NAME [overrides] [options]",
     )
+    made.add_argument("--debug", action="store_true", help="show where an error comes from")
+    return made
 
 
-def parse(command: argparse.ArgumentParser, arguments: Sequence[str]) -> Command:
+def parse(command: Parser, arguments: Sequence[str]) -> Command:
     """Splits a command line into flags, ``conf`` and overrides.
 
     Raises:
-        AssemblerError: No configuration is named, or two are (``cli/no-conf``, ``cli/two-confs``).
-        SystemExit: A flag is wrong, or ``--help`` was asked for.
+        AssemblerError: A flag is wrong (``cli/bad-option``), no configuration is named, or several are
+            (``cli/no-conf``, ``cli/two-confs``).
+        SystemExit: ``--help`` was asked for.
     """
     command.add_argument("words", nargs="*", metavar="override", help=argparse.SUPPRESS)
     options = command.parse_intermixed_args(arguments)
@@ -65,7 +106,8 @@ def parse(command: argparse.ArgumentParser, arguments: Sequence[str]) -> Command
             confs.append(word)
     if len(confs) > 1:
         named = ", ".join(f"`{conf}`" for conf in confs)
-        raise problem("cli/two-confs", f"several configurations are named: {named}", hint="overrides contain `=`")
+        hint = "a word without `=` is a configuration; an override is `key=value`"
+        raise problem("cli/two-confs", f"several configurations are named: {named}", hint=hint)
     conf = confs[0] if confs else os.environ.get("ASSEMBLE_CONF", "")
     if not conf:
         raise problem("cli/no-conf", "no configuration is named", hint="conf=NAME, or set ASSEMBLE_CONF")

@@ -55,16 +55,18 @@ async def _turn(agent: Agent, text: str) -> None:
 
 async def _answer(agent: Agent, text: str) -> None:
     started = perf_counter()
-    shown = False
+    shown = streamed = False
     events = agent.stream(text, session=SESSION, approver=terminal_approver())
     async with aclosing(cast("Any", events)) as stream:
         async for event in stream:
             if event["type"] == "response.output_text.delta":
                 answer(event["delta"], end="")
-                shown = True
+                shown = streamed = True
             elif event["type"] == "response.output_item.done" and shown:
                 answer("")
                 shown = False
             progress.show(event)
             if event["type"] == "result":
+                if not streamed and event["output_text"]:
+                    answer(event["output_text"])
                 progress.end(event, perf_counter() - started)

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     _prepare_streams()
     try:
-        return _dispatch([word for word in given if word != "--debug"])
+        return _dispatch(given)
     except AssemblerError as error:
         if debug:
             raise
@@ -85,6 +85,7 @@ def _dispatch(given: list[str]) -> int:
     from assembler.cli.output import answer
     from assembler.errors import did_you_mean
 
+    given = given[1:] if given[:1] == ["--debug"] else given
     if not given or given[0] in {"-h", "--help", "help"}:
         answer(_help())
         return DONE

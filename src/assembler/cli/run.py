@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import sys
-from argparse import ArgumentParser
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from time import perf_counter
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assembler.cli import arguments as command_line
 from assembler.cli import progress
+from assembler.cli.arguments import Once, Parser
 from assembler.cli.main import DONE, FAILED, INTERRUPTED, WAITING
 from assembler.cli.output import answer
+from assembler.errors import problem
 from assembler.events import Event
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str]) -> int:
     agent = assemble(command.conf, command.overrides)
     options = command.options
     if options.input is None and not options.file and sys.stdin.isatty():
+        if options.json:
+            raise problem("run/no-input", "a chat has no JSON output", hint="give an input: -i TEXT, or --file PATH")
         from assembler.cli.chat import chat
 
         return asyncio.run(chat(agent))
@@ -47,9 +50,9 @@ def main(arguments: Sequence[str]) -> int:
     return asyncio.run(_run(agent, text, options.file, as_json=options.json))
 
 
-def _parser() -> ArgumentParser:
+def _parser() -> Parser:
     parser = command_line.parser("run", "Runs an agent. Without an input on a terminal, it is a chat.", EXAMPLES)
-    parser.add_argument("-i", "--input", metavar="TEXT", help="what to answer; `-` reads standard input")
+    parser.add_argument("-i", "--input", metavar="TEXT", action=Once, help="what to answer; `-` reads standard input")
     parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a file for scripts; repeatable")
     parser.add_argument("--json", action="store_true", help="print events as JSON, one a line; the last is the result")
     return parser
@@ -97,7 +100,7 @@ async def _print_json(events: AsyncIterator[Event]) -> int:
 
 
 async def _print(events: AsyncIterator[Event]) -> int:
-    """The answer alone on standard output, as it comes on a terminal; everything else on standard error."""
+    """The answer alone on standard output, everything else on standard error."""
     started = perf_counter()
     status = ""
     async with aclosing(cast("Any", events)) as stream:
