@@ -133,7 +133,7 @@ def test_json_is_one_event_a_line_and_the_last_is_the_result() -> None:
         (["run", "conf=agent", "--limits.turns=5", "-i", "x"], 2, "overrides have no dashes"),
         (["run", "conf=agent", "env:prod", "-i", "x"], 2, "an override is `key=value`"),
         (["run", "conf=agent", "limits.turns=1", "-i", "greet"], 1, "limits.turns=1"),
-        (["run", "conf=agent", "approval=ask_everything", "-i", "greet"], 4, "waits for approval"),
+        (["run", "conf=agent", "approval=ask_everything", "-i", "greet"], 4, "load_skill  asks for approval"),
         (["run", "conf=agent", "approval=ask_everything", "--json", "-i", "greet"], 4, ""),
         (["skills", "lst", "conf=agent"], 2, "did you mean `list`?"),
         (["skills", "list", "conf=agent", "skills=nope"], 2, "config/unknown-option"),
@@ -173,8 +173,9 @@ def test_an_interruption_ends_the_script_too(number: signal.Signals, code: int) 
             break
     _wait_for(lambda: bool(_scripts()))
     os.kill(process.pid, number)
-    _, errors = process.communicate(timeout=30)
+    rest, errors = process.communicate(timeout=30)
     assert process.returncode == code
+    assert json.loads(rest.splitlines()[-1])["status"] == "cancelled"
     assert "Traceback" not in errors
     _wait_for(lambda: not _scripts())
 

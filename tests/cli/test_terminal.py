@@ -23,6 +23,9 @@ from assembler.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
+PROMPT = r"\x1b\[0m>"
+"""How the chat's prompt is drawn."""
+
 FILES = {
     "conf/agent.yaml": """\
 defaults: [{model: scripted}, {skills: greet}, {runner: subprocess}, {approval: ask_scripts}, _self_]
@@ -163,6 +166,7 @@ def test_a_chat_keeps_its_history_and_escapes_what_the_model_says() -> None:
         shown.type("\x1b[A\r")  # the line before
         shown.wait_for("You said: hello")
         shown.wait_for("completed")
+        shown.wait_for(PROMPT)
         shown.type("/quit\r")
         assert shown.code() == 0
     assert "Traceback" not in shown.shown
@@ -174,9 +178,11 @@ def test_an_interruption_stops_an_answer_and_the_chat_goes_on() -> None:
         shown.type("slow\r")
         time.sleep(2)
         shown.type("\x03")
-        shown.wait_for("stopped")
+        shown.wait_for("cancelled")
         shown.type("hello\r")
         shown.wait_for("You said: hello")
+        shown.wait_for("completed")
+        shown.wait_for(PROMPT)
         shown.type("\x04")
         assert shown.code() == 0
     assert "Traceback" not in shown.shown

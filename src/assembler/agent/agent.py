@@ -145,6 +145,17 @@ class Agent:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
+    def cancel(self) -> int:
+        """Ends the runs that go on, as cancelled; each tells its result, and ends as a cancelled task does.
+
+        Returns:
+            How many there were.
+        """
+        runs = list(self._opened.runs) if self._opened is not None else []
+        for run in runs:
+            run.cancel()
+        return len(runs)
+
     async def conversation(self, session: str) -> Conversation:
         """What is stored under a session's name; empty if nothing is."""
         return deepcopy(await self._in_use().store.load(session))

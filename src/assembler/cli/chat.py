@@ -40,15 +40,13 @@ async def chat(agent: Agent) -> int:
 
 async def _turn(agent: Agent, text: str) -> None:
     """One answer; an interruption stops it and leaves the conversation as it is."""
-    turn = asyncio.create_task(_answer(agent, text))
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    loop.add_signal_handler(signal.SIGINT, agent.cancel)
     try:
-        await turn
+        await _answer(agent, text)
     except asyncio.CancelledError:
-        if not turn.cancelled():
+        if cast("asyncio.Task[int]", asyncio.current_task()).cancelling():
             raise
-        tell("\n  stopped")
     finally:
         loop.remove_signal_handler(signal.SIGINT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
 from assembler.cli.output import tell
@@ -17,6 +18,8 @@ def show(event: Event) -> None:
         tell(f"  skill {known['skill']} loaded ({_time(known['seconds'])})")
     elif kind == "assembler.tool.finished" and (known["failed"] or known["tool"] != "load_skill"):
         tell(f"  {_what(known)} {'failed' if known['failed'] else 'done'} ({_how(known)})")
+    elif kind == "assembler.approval.requested":
+        tell(f"  {known['tool']} {known['runs'] or ''} asks for approval: {json.dumps(known['arguments'])}")
     elif kind == "assembler.diagnostic" and known["diagnostic"]["severity"] != "info":
         tell(str(_diagnostic(known["diagnostic"])))
 

@@ -68,7 +68,7 @@ def _input(given: str | None, has_files: bool) -> str:
 
 
 async def _run(agent: Agent, text: str, files: Sequence[str], *, as_json: bool) -> int:
-    _end_on_sigterm()
+    _end_on_signals(agent)
     try:
         async with agent:
             events = agent.stream(text, files=files, approver=None if as_json else _approver())
@@ -83,10 +83,16 @@ def _approver() -> Any:
     return terminal_approver()
 
 
-def _end_on_sigterm() -> None:
-    """A polite end is an interruption too: scripts are killed and the session kept."""
+def _end_on_signals(agent: Agent) -> None:
+    """An interruption ends the run, not its reader: scripts are killed, and the result is still told."""
     task = cast("asyncio.Task[int]", asyncio.current_task())
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+    def end() -> None:
+        if not agent.cancel():
+            task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end)
 
 
 async def _print_json(events: AsyncIterator[Event]) -> int:
