@@ -255,7 +255,7 @@ def test_the_loop_is_not_blocked_and_nothing_leaks(kind: type[FileRunner], skill
 
     asyncio.run(kind().run(ScriptJob(folder, "main.py", ["warm"])))
     before = set(Path("/proc/self/fd").iterdir())
-    # Waiting for the scripts on the loop would block it for 32 times 0.3 seconds; a busy machine delays it now and then.
+    # Waiting for scripts on the loop would block it for 32 times 0.3 seconds; a busy machine delays it now and then.
     assert asyncio.run(many()) < 5
     assert set(Path("/proc/self/fd").iterdir()) == before
     with pytest.raises(ChildProcessError):

@@ -14,6 +14,7 @@ from assembler.errors import AssemblerError, Diagnostic, problem
 COMMANDS = {
     "run": ("assembler.cli.run", "run an agent: one input, or a chat"),
     "skills": ("assembler.cli.skills", "list the skills that an agent sees"),
+    "completion": ("assembler.cli.completion", "print what bash, zsh or fish needs to complete"),
 }
 """Each command's module, imported when it is called, and what it does."""
 
@@ -92,6 +93,11 @@ def _dispatch(given: list[str]) -> int:
     if given[0] in {"-V", "--version"}:
         answer(f"assembler {assembler.__version__}")
         return DONE
+    if given[0] == "complete":
+        # Asked by a shell at every press of a key, and by nobody else: in no list of commands.
+        from assembler.cli.completion import complete
+
+        return complete(given[1:])
     found = COMMANDS.get(given[0])
     if found is None:
         raise problem("cli/no-such-command", f"there is no command `{given[0]}`", hint=did_you_mean(given[0], COMMANDS))
@@ -99,7 +105,7 @@ def _dispatch(given: list[str]) -> int:
 
 
 def _help() -> str:
-    commands = "\n".join(f"  {name:10}{what}" for name, (_, what) in COMMANDS.items())
+    commands = "\n".join(f"  {name:12}{what}" for name, (_, what) in COMMANDS.items())
     return f"""\
 usage: assemble COMMAND conf=NAME [overrides] [options]
 
