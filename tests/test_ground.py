@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import enum
 import json
@@ -13,15 +14,17 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assembler.digests import canonical, digest_json, digest_tree
 from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, nearest
+from assembler.items import Item, assistant_message, text_of, user_message
 from assembler.matching import Facts, Match
 from assembler.quantities import Duration, Size
-from assembler.values import Irreducible, to_json
+from assembler.scope import Scope
+from assembler.values import MAX_NODES, Irreducible, clean_text, to_json
 
 JSONS: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -85,12 +88,38 @@ def _endless() -> object:
         ([object()], "$[0]"),
         (lambda: None, "$"),
         (_endless(), "$" + "[0]" * 101),
+        ({"a": 10**4300}, "$.a"),
+        ([-(10**4300)], "$[0]"),
+        (dict.fromkeys(["a\ud800", "a\udfff"]), "$"),
+        ([[0] * 999] * 1001, "$[999][998]"),
     ],
 )
 def test_what_has_no_json_form_is_named_by_its_path(value: object, path: str) -> None:
     with pytest.raises(Irreducible) as caught:
         to_json(value)
     assert caught.value.path == path
+
+
+def test_a_large_value_and_a_long_integer_are_json() -> None:
+    assert to_json(10**4300 - 1) == 10**4300 - 1
+    assert to_json([None] * (MAX_NODES - 1)) == [None] * (MAX_NODES - 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [("", ""), ("plain", "plain"), ("caf\xe9 \U0001f600", "caf\xe9 \U0001f600"), ("a\ud800b\udfff", "a\ufffdb\ufffd")],
+)
+def test_text_is_cleaned_of_lone_surrogates(text: str, clean: str) -> None:
+    assert clean_text(text) == clean
+    assert to_json({text: [text, PurePosixPath("d", text)]}) == {clean: [clean, str(PurePosixPath("d", clean))]}
+
+
+SURROGATES = st.text(st.characters(codec=None) | st.characters(categories=["Cs"]))
+
+
+@given(SURROGATES)
+def test_clean_text_can_be_written(text: str) -> None:
+    assert len(clean_text(text).encode("utf-8").decode("utf-8")) == len(text)
 
 
 @given(st.dictionaries(st.text(), JSONS, max_size=5))
@@ -114,6 +143,28 @@ def test_canonical_json_is_rfc_8785(value: Any, expected: bytes) -> None:
 def test_values_that_rfc_8785_cannot_write_have_one_form_too() -> None:
     values: list[Any] = [2**60, str(2**60), 2**60 + 1, "\ud800", "\udc00", "\\ud800"]
     assert len({digest_json(value) for value in values}) == len(values)
+
+
+TRICKY: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from([2**60, -(2**60), str(2**60), "\x00integer", "\x00", "\x00\x00", "\ud800", "\x00surrogates eda080"])
+    | st.text("\x00a\ud800", max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["\x00integer", "\x00\x00integer", "a", "\ud800", "\x00surrogates eda080"]), inner
+        )
+    ),
+    max_leaves=4,
+)
+
+
+@given(TRICKY, TRICKY)
+@example(2**60, {"\x00integer": str(2**60)})
+@example("\ud800", "\x00surrogates eda080")
+@example({"\ud800": 1}, {"\x00surrogates eda080": 1})
+@example({"\x00integer": "1"}, {"\x00\x00integer": "1"})
+def test_values_that_differ_have_digests_that_differ(one: Any, other: Any) -> None:
+    assert (digest_json(one) == digest_json(other)) is (one == other)
 
 
 def test_a_tree_digest_covers_paths_and_bytes() -> None:
@@ -157,6 +208,32 @@ def test_matching(match: Any, expected: bool) -> None:
 def test_a_key_about_scripts_does_not_match_what_runs_none() -> None:
     assert not Match(scripts=("*",)).matches(Facts(tool="load_skill", skill="a"))
     assert not Match(scripts=("!b/*",)).matches(Facts(tool="load_skill", skill="a"))
+
+
+MAIL, UNTAGGED = Facts(tool="send_mail", source="mail"), Facts(tool="load_skill", skill="a", source="local")
+
+
+@pytest.mark.parametrize(
+    ("match", "facts", "expected"),
+    [
+        ({"tags": ["!safe"]}, UNTAGGED, True),
+        ({"tags": ["!safe"]}, MAIL, True),
+        ({"tags": ["!safe"]}, REPORT, True),
+        ({"tags": ["!safe"]}, dataclasses.replace(REPORT, tags=("finance", "safe")), False),
+        ({"tags": ["!*"]}, UNTAGGED, True),
+        ({"tags": ["!*"]}, REPORT, False),
+        ({"tags": ["*"]}, UNTAGGED, False),
+        ({"tags": ["finance", "!safe"]}, UNTAGGED, False),
+        ({"tags": ["!safe"], "tools": ["run_*"]}, UNTAGGED, False),
+        ({"skills": ["!b"]}, MAIL, False),
+        ({"scripts": ["!b/*"]}, MAIL, False),
+        ({"sources": ["!b"]}, Facts(skill="a"), False),
+        ({"tools": ["!b"]}, Facts(skill="a"), False),
+        ({"tools": ["!b"]}, MAIL, True),
+    ],
+)
+def test_exclusions_alone_include_the_rest(match: Any, facts: Facts, expected: bool) -> None:
+    assert Match.model_validate(match).matches(facts) is expected
 
 
 @pytest.mark.parametrize(
@@ -218,3 +295,37 @@ def test_the_nearest_choice_is_named_and_otherwise_all() -> None:
     assert nearest("zzz", ["dev", "prod"]) is None
     assert did_you_mean("zzz", ["prod", "dev"]) == "one of: `dev`, `prod`"
     assert did_you_mean("zzz", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (user_message("hello"), "hello"),
+        (assistant_message("hello"), "hello"),
+        ({"type": "message", "content": "hello"}, "hello"),
+        ({"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}, "I will not."),
+        ({"type": "message", "content": [{"text": "a"}, {"type": "input_image"}, {"text": None}, "odd", 1]}, "a"),
+        ({"type": "message", "content": 5}, ""),
+        ({"type": "message", "content": {"text": "a"}}, ""),
+        ({"type": "message"}, ""),
+        ({"type": "reasoning", "content": [{"text": "a"}]}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_text_of_an_item(item: Item, text: str) -> None:
+    assert text_of(item) == text
+
+
+def test_a_scopes_folder_is_removed_once_and_none_is_made_later(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> Scope:
+        async with Scope() as scope:
+            kept, gone = scope.folder("test"), scope.folder("test")
+            (kept / "file").write_text("x")
+            gone.rmdir()
+        assert not kept.exists()
+        assert str(gone) in caplog.text
+        return scope
+
+    scope = asyncio.run(run())
+    with pytest.raises(AssemblerError, match="agent/not-open"):
+        scope.folder("test")

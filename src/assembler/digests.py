@@ -19,8 +19,8 @@ def digest_bytes(data: bytes) -> str:
 def canonical(value: JSON) -> bytes:
     """Canonical JSON after RFC 8785 (JCS).
 
-    What JCS cannot write is written as a tagged text, so that it still has exactly one form: integers beyond 2**53-1
-    and text with lone surrogates.
+    What JCS cannot write has a form of its own, which no other value has: integers beyond 2**53-1 and text with lone
+    surrogates are tagged with a leading NUL, and text that begins with NUL itself is written with one more.
     """
     import rfc8785
 
@@ -50,6 +50,6 @@ def _writable(value: JSON) -> JSON:
 
 
 def _writable_text(text: str) -> str:
-    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
-        return text
-    return "\x00surrogates " + text.encode("utf-8", "surrogatepass").hex()
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return "\x00surrogates " + text.encode("utf-8", "surrogatepass").hex()
+    return "\x00" + text if text.startswith("\x00") else text

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+
+_LOG = logging.getLogger(__name__)
+
+
+def discard_tree(path: Path) -> None:
+    """Removes a temporary folder as ``remove_tree`` does; where it cannot, the log says so and nothing fails.
+
+    What was done in the folder is worth more than a tidy disk: it may also be gone already, since systems clean their
+    folder for temporary files.
+
+    Args:
+        path: The folder.
+    """
+    try:
+        remove_tree(path)
+    except OSError as error:
+        _LOG.warning("the temporary folder `%s` could not be removed: %s", path, error)
 
 
 def remove_tree(path: Path) -> None:
@@ -17,6 +35,9 @@ def remove_tree(path: Path) -> None:
 
     Args:
         path: The folder.
+
+    Raises:
+        OSError: It cannot be removed, or is not there.
     """
     root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

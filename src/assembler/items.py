@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from assembler.values import JSON
@@ -44,11 +44,19 @@ def function_call_output(call_id: str, output: JSON) -> Item:
 
 
 def text_of(item: Item) -> str:
-    """The text of a message, its parts joined; empty for any other item."""
-    content = item.get("content")
+    """The text of a message, its parts joined, a model's refusals among them; empty for any other item.
+
+    What is not of the form that the API documents has no text: a provider's odd answer is no reason to fail.
+    """
     if item.get("type") != "message":
         return ""
+    content = item.get("content")
     if isinstance(content, str):
         return content
-    parts = cast("Sequence[dict[str, Any]]", content or [])
-    return "".join(str(part.get("text", "")) for part in parts)
+    parts = cast("Sequence[Any]", content) if isinstance(content, list) else ()
+    return "".join(_text_of_part(cast("Mapping[str, Any]", part)) for part in parts if isinstance(part, Mapping))
+
+
+def _text_of_part(part: Mapping[str, Any]) -> str:
+    text = part.get("refusal" if part.get("type") == "refusal" else "text")
+    return text if isinstance(text, str) else ""

@@ -35,6 +35,10 @@ class Match(BaseModel):
     A pattern is a case-sensitive glob (``*`` and ``?`` match any character, ``/`` too; ``[abc]``); one that starts with
     ``!`` excludes, and an exclusion beats every inclusion. A key with nothing but exclusions includes all the rest.
     Instead of a mapping, a list of patterns is short for ``{skills: [...]}``.
+
+    A key about skills, scripts, tools or sources is about what has one: it never matches a call that involves none,
+    whatever its patterns exclude. Having no tags is as ordinary as having some, so ``tags: [!safe]`` matches whatever
+    is not tagged `safe`, with tags or without: a rule that denies it denies what nobody has tagged.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -66,21 +70,23 @@ class Match(BaseModel):
             return False
         script = f"{facts.skill}/{facts.script}" if facts.script else ""
         return (
-            _any(self.skills, (facts.skill,))
-            and _any(self.scripts, (script,))
-            and _any(self.tools, (facts.tool,))
-            and _any(self.sources, (facts.source,))
-            and _any(self.tags, facts.tags)
+            _one(self.skills, facts.skill)
+            and _one(self.scripts, script)
+            and _one(self.tools, facts.tool)
+            and _one(self.sources, facts.source)
+            and _fit(self.tags, facts.tags)
         )
 
 
-def _any(patterns: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether a key's patterns match one of the names; a key that is not given does not restrict."""
-    if not patterns:
-        return True
-    present = [name for name in names if name]
+def _one(patterns: Sequence[str], name: str) -> bool:
+    """Whether a key's patterns fit a name; a key that is given does not fit where there is none."""
+    return not patterns or (bool(name) and _fit(patterns, (name,)))
+
+
+def _fit(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a key's patterns fit one of the names and exclude none; a key that is not given does not restrict."""
     excluded = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    included = [pattern for pattern in patterns if not pattern.startswith("!")] or ["*"]
-    if any(fnmatchcase(name, pattern) for name in present for pattern in excluded):
+    included = [pattern for pattern in patterns if not pattern.startswith("!")]
+    if any(fnmatchcase(name, pattern) for name in names for pattern in excluded):
         return False
-    return any(fnmatchcase(name, pattern) for name in present for pattern in included)
+    return not included or any(fnmatchcase(name, pattern) for name in names for pattern in included)

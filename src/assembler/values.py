@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
@@ -18,6 +19,18 @@ JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 
 MAX_DEPTH = 100
 """Deepest nesting that is reduced; a deeper value is refused rather than recursed into."""
+
+MAX_NODES = 1_000_000
+"""Most values in a value, itself included: about a second's work."""
+
+MAX_DIGITS = 4300
+"""Most digits of an integer: more are neither written nor read by Python itself (CVE-2020-10735)."""
+
+_TOO_LONG = 10**MAX_DIGITS
+_PLAIN = frozenset({type(None), bool, int, float, str})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_Path = tuple["_Path", str] | None
+"""A place in a value: what is above it and the step from there, put into words only where something is wrong."""
 
 
 class Irreducible(ValueError):
@@ -34,59 +47,103 @@ class Irreducible(ValueError):
         self.reason = reason
 
 
+def clean_text(text: str) -> str:
+    """A text that UTF-8 can write: each lone surrogate becomes U+FFFD, the mark of what could not be read.
+
+    Such text comes out of file names that are not UTF-8, terminals, and JSON with half an escaped pair (RFC 8259,
+    section 8.2). It would fail wherever it is stored, sent or shown, so it is mended where it comes in.
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def to_json(value: object) -> JSON:
     """Reduces a value to JSON; what is JSON already comes back equal.
 
     Dates become ISO 8601, decimals and UUIDs their text, bytes base64, enumerations their value, sets sorted lists,
-    dataclasses and Pydantic models objects.
+    dataclasses and Pydantic models objects. Texts and keys are cleaned as ``clean_text`` does.
 
     Args:
         value: Anything.
 
     Raises:
-        Irreducible: The value, or something in it, has no JSON form: NaN, a key that is not text, an unknown type.
+        Irreducible: The value, or something in it, has no JSON form: NaN, a key that is not text, an integer of more
+            than ``MAX_DIGITS`` digits, an unknown type; or it is deeper than ``MAX_DEPTH`` or has more than
+            ``MAX_NODES`` values.
     """
-    return _reduce(value, "$", 0)
+    return _Reduction().reduce(value, None, 0)
 
 
-def _reduce(value: Any, path: str, depth: int) -> JSON:
-    if depth > MAX_DEPTH:
-        raise Irreducible(path, f"nested deeper than {MAX_DEPTH} levels, or a cycle")
-    if isinstance(value, Enum):
-        return _reduce(value.value, path, depth + 1)
-    if value is None or isinstance(value, bool | int | str):
+class _Reduction:
+    """One value on its way to JSON."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def reduce(self, value: Any, path: _Path, depth: int) -> JSON:
+        if depth > MAX_DEPTH:
+            raise _irreducible(path, f"nested deeper than {MAX_DEPTH} levels, or a cycle")
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _irreducible(path, f"more than {MAX_NODES} values")
+        if type(value) in _PLAIN:  # most values; what inherits from these may be an enumeration
+            return _scalar(value, path)
+        if isinstance(value, Enum):
+            return self.reduce(value.value, path, depth + 1)
+        if isinstance(value, Mapping):
+            return self._mapping(cast("Mapping[Any, Any]", value), path, depth)
+        if isinstance(value, list | tuple):
+            elements = enumerate(cast("Sequence[Any]", value))
+            return [self.reduce(item, (path, f"[{index}]"), depth + 1) for index, item in elements]
+        if isinstance(value, set | frozenset):
+            members = sorted(cast("AbstractSet[Any]", value), key=repr)
+            return [self.reduce(item, (path, "[]"), depth + 1) for item in members]
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            return self.reduce(fields, path, depth + 1)
+        dump = getattr(value, "model_dump", None)
+        if callable(dump) and not isinstance(value, type):
+            return self.reduce(dump(mode="json"), path, depth + 1)
+        return _scalar(value, path)
+
+    def _mapping(self, value: Mapping[Any, Any], path: _Path, depth: int) -> dict[str, JSON]:
+        reduced: dict[str, JSON] = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise _irreducible(path, f"a key of type {type(key).__name__} is not text")
+            name = clean_text(key)
+            if name in reduced:
+                raise _irreducible(path, "two keys differ in nothing but lone surrogates")
+            reduced[name] = self.reduce(item, (path, f".{name}"), depth + 1)
+        return reduced
+
+
+def _scalar(value: Any, path: _Path) -> JSON:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, int):
+        if abs(value) >= _TOO_LONG:
+            raise _irreducible(path, f"an integer of more than {MAX_DIGITS} digits")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise Irreducible(path, f"{value} is not a JSON number")
+            raise _irreducible(path, f"{value} is not a JSON number")
         return value
-    if isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
-        return {_key(key, path): _reduce(item, f"{path}.{key}", depth + 1) for key, item in items}
-    if isinstance(value, list | tuple):
-        elements = enumerate(cast("Sequence[Any]", value))
-        return [_reduce(item, f"{path}[{index}]", depth + 1) for index, item in elements]
-    if isinstance(value, set | frozenset):
-        members = sorted(cast("AbstractSet[Any]", value), key=repr)
-        return [_reduce(item, f"{path}[]", depth + 1) for item in members]
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Decimal | UUID | PurePath):
-        return str(value)
+        return clean_text(str(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(cast("bytes", value))).decode("ascii")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return _reduce(fields, path, depth + 1)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and not isinstance(value, type):
-        return _reduce(dump(mode="json"), path, depth + 1)
-    raise Irreducible(path, f"a {type(value).__name__} has no JSON form")
+    raise _irreducible(path, f"a {type(value).__name__} has no JSON form")
 
 
-def _key(key: object, path: str) -> str:
-    if isinstance(key, str):
-        return key
-    raise Irreducible(path, f"a key of type {type(key).__name__} is not text")
+def _irreducible(path: _Path, reason: str) -> Irreducible:
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    return Irreducible("$" + "".join(reversed(steps)), reason)

@@ -47,7 +47,11 @@ def call(name: str, arguments: dict[str, Any], call_id: str = "call_1") -> dict[
 
 @contextmanager
 def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
-    """Serves until the block is left; an answer is a list of events, or a status with headers and a body."""
+    """Serves until the block is left.
+
+    An answer is a list of events; bytes that stand for them; a status with headers and a body, which is JSON unless it
+    is bytes; or bytes with the seconds to wait after each of them.
+    """
     loopback = Loopback(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,7 +65,13 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             answer = loopback.answers.pop(0)
             if isinstance(answer, tuple):
                 status, headers, data = answer
-                self._send(status, headers, json.dumps(data).encode())
+                self._send(status, headers, data if isinstance(data, bytes) else json.dumps(data).encode())
+                return
+            if isinstance(answer, dict):
+                self._drip(answer)
+                return
+            if isinstance(answer, bytes):
+                self._send(200, {"Content-Type": "text/event-stream"}, answer)
                 return
             lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer)
             self._send(200, {"Content-Type": "text/event-stream"}, lines.encode())
@@ -77,9 +87,20 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             self.end_headers()
             self.wfile.write(body)
 
+        def _drip(self, pieces: dict[bytes, float]) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for piece, seconds in pieces.items():
+                self.wfile.write(piece)
+                if left.wait(seconds):
+                    return
+
         def log_message(self, *args: object) -> None:
             """Says nothing."""
 
+    left = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     loopback.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -87,6 +108,7 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
     try:
         yield loopback
     finally:
+        left.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,16 @@ class TestChange:
         assert do(ask()) == [False] * 20
         write({"demo/SKILL.md": "changed"})
         assert do(ask()) == [True] * 20
+
+    def test_what_could_not_be_read_is_looked_at_again(self, demo: Demo, write: Write) -> None:
+        skill = demo()
+        write({"demo/large.bin": b"x" * (tree.MAX_BYTES + 1)})
+        assert do(skill.changed()) is False
+        assert code(skill.digest()) == "skills/too-large"
+        assert do(skill.changed()) is True
+        write({"demo/large.bin": b"x"})
+        do(skill.digest())
+        assert do(skill.changed()) is False
 
     @pytest.mark.parametrize("use", [FileSkill.content, FileSkill.digest, FileSkill.resources, FileSkill.scripts])
     def test_another_skill_file_than_the_listed_one_is_not_used(self, demo: Demo, write: Write, use: Any) -> None:
@@ -209,6 +220,53 @@ class TestRunning:
         monkeypatch.setattr(Path, "write_bytes", slowly)
         asyncio.run(run())
         assert list(tmp_path.glob("assembler-*")) == []
+
+    @pytest.mark.parametrize("lost", [".", "..", "scripts/main.py", "references"])
+    def test_a_copy_that_was_cleaned_away_is_made_again(
+        self, demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        skill = demo()
+
+        async def run() -> None:
+            async with Scope() as scope:
+                main = await script(skill, "scripts/main.py")
+                first = await main.run(None, in_run(scope))
+                assert isinstance(first, ScriptResult)
+                gone = (Path(first.stderr) / lost).resolve()
+                shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+                results = await asyncio.gather(*(main.run(None, in_run(scope)) for _ in range(3)))
+                for again in results:
+                    assert isinstance(again, ScriptResult)
+                    assert sorted(modes(Path(again.stderr))) == sorted([*FILES, ".", "assets", "references", "scripts"])
+
+        asyncio.run(run())
+        assert list(tmp_path.glob("assembler-*")) == []
+
+    def test_a_folder_of_somebody_else_is_no_copy(self, demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+        skill = demo()
+
+        async def run() -> None:
+            async with Scope() as scope:
+                main = await script(skill, "scripts/main.py")
+                first = await main.run(None, in_run(scope))
+                monkeypatch.setattr(os, "geteuid", lambda: 4321)
+                second = await main.run(None, in_run(scope))
+                assert isinstance(first, ScriptResult)
+                assert isinstance(second, ScriptResult)
+                assert first.stderr != second.stderr
+
+        asyncio.run(run())
+
+    def test_a_script_of_a_closed_agent_does_not_run(self, demo: Demo) -> None:
+        skill = demo()
+
+        async def run() -> None:
+            async with Scope() as scope:
+                main = await script(skill, "scripts/main.py")
+            await main.run(None, in_run(scope))
+
+        assert code(run()) == "agent/not-open"
 
     def test_a_scope_that_is_entered_again_gets_a_new_copy(self, demo: Demo) -> None:
         skill = demo()

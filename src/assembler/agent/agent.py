@@ -24,6 +24,7 @@ from assembler.items import Item, user_message
 from assembler.runners.base import UNCONFINED
 from assembler.sessions.base import Conversation
 from assembler.skills.skill import RunContext, SourceContext
+from assembler.values import clean_text
 from assembler.waiting import wait_through
 
 _LOG = logging.getLogger(__name__)
@@ -205,8 +206,8 @@ class Agent:
             self._tell(emit)
             stored = await opened.store.load(session) if session is not None else Conversation()
             said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
-            said.append(user_message(_said(text, handed)))
-            names = [name for name, _ in handed]
+            said.append(user_message(clean_text(_said(text, handed))))
+            names = [clean_text(name) for name, _ in handed]
             context = RunContext(opened.scope, self.config.runner, handed, self._services)
             caller = Caller(snapshot, opened.steps, context, approver, emit)
             run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)

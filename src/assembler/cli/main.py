@@ -95,9 +95,7 @@ def _dispatch(given: list[str]) -> int:
         return DONE
     if given[0] == "complete":
         # Asked by a shell at every press of a key, and by nobody else: in no list of commands.
-        from assembler.cli.completion import complete
-
-        return complete(given[1:])
+        return import_module("assembler.cli.completion").complete(given[1:])
     found = COMMANDS.get(given[0])
     if found is None:
         raise problem("cli/no-such-command", f"there is no command `{given[0]}`", hint=did_you_mean(given[0], COMMANDS))

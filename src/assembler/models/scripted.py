@@ -17,12 +17,16 @@ from assembler.prompts.template import render
 from assembler.scope import Scope
 from assembler.values import JSON
 
+MAX_SEARCHED = 10_000
+"""Characters of what the user said that patterns are searched in."""
+
 
 class When(Config):
     """When a turn is played: everything that is given has to hold."""
 
     input: str | None = None
-    """Regular expression, searched in the last thing that the user said, whatever its case."""
+    """Regular expression, searched in the last thing that the user said, whatever its case; in the first 10,000
+    characters of it. One that backtracks without end stops everything: nothing in Python can interrupt it."""
     skill: str | None = None
     """Name of a skill that has to be on offer."""
 
@@ -30,7 +34,7 @@ class When(Config):
     def _is_an_expression(self) -> Self:
         try:
             re.compile(self.input or "")
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise PydanticCustomError(
                 "model/bad-pattern", "{why}", {"why": f"`input` is no pattern: {error}"}
             ) from None
@@ -128,7 +132,7 @@ def _fits(turn: Turn, said: str, skills: Sequence[str]) -> dict[str, JSON] | Non
     when = turn.when or When()
     if when.skill is not None and when.skill not in skills:
         return None
-    found = re.search(when.input or "", said, re.IGNORECASE)
+    found = re.search(when.input or "", said[:MAX_SEARCHED], re.IGNORECASE)
     return None if found is None else dict(found.groupdict())
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from assembler.components import Config
-from assembler.errors import problem
-from assembler.values import JSON, to_json
+from assembler.errors import first_line, problem
+from assembler.values import JSON, clean_text, to_json
 
-if TYPE_CHECKING:
-    from jinja2.sandbox import SandboxedEnvironment
+MAX_SOURCE = 256 * 1024
+"""Characters that a template may have."""
 
 MAX_OUTPUT = 1024 * 1024
 """Characters that a template may produce."""
@@ -64,46 +63,44 @@ def render(source: str, values: Mapping[str, object], *, what: str) -> str:
         what: What the template is, for messages.
 
     Raises:
-        AssemblerError: A syntax error, an undeclared variable or an error while rendering (``prompt/bad-template``).
+        AssemblerError: A syntax error, an undeclared variable, an error while rendering, a variable without a JSON
+            form, or more time or memory than a template may take (``prompt/bad-template``).
     """
     if "{{" not in source and "{%" not in source and "{#" not in source:
         return source
+    if len(source) > MAX_SOURCE:
+        raise problem("prompt/bad-template", f"{what} is longer than {MAX_SOURCE} characters")
     from jinja2 import TemplateError
 
-    reduced: dict[str, JSON] = {name: to_json(value) for name, value in values.items()}
+    from assembler.prompts.sandbox import Sandbox
+
     try:
-        parts: list[str] = []
-        length = 0
-        for part in _environment().from_string(source).generate(reduced):
-            parts.append(part)
-            length += len(part)
-            if length > MAX_OUTPUT:
-                raise problem("prompt/bad-template", f"{what} produces more than {MAX_OUTPUT} characters")
-        return "".join(parts)
+        reduced: dict[str, JSON] = {name: to_json(value) for name, value in values.items()}
+        rendered, rest = _joined(Sandbox().rendered(source, reduced))
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         place = f" line {line}" if line else ""
-        known = ", ".join(f"`{name}`" for name in sorted(reduced))
-        raise problem("prompt/bad-template", f"{what}{place}: {error}", hint=f"variables: {known}") from error
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
-        raise problem("prompt/bad-template", f"{what}: {type(error).__name__}: {error}") from error
+        known = ", ".join(f"`{name}`" for name in sorted(values))
+        raise problem("prompt/bad-template", f"{what}{place}: {_short(error)}", hint=f"variables: {known}") from error
+    except Exception as error:  # a template can make Python raise anything: each is the template's mistake
+        message = f"{what}: {type(error).__name__}: {_short(error)}"
+        raise problem("prompt/bad-template", message) from error
+    if rest:
+        raise problem("prompt/bad-template", f"{what} produces more than {MAX_OUTPUT} characters")
+    return rendered
 
 
-@cache
-def _environment() -> SandboxedEnvironment:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class JsonOnly(ImmutableSandboxedEnvironment):
-        """Attributes of JSON values are their items and the plain methods of text, lists and mappings."""
-
-        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            plain = isinstance(obj, str | int | float | list | tuple | dict | type(None))
-            return (plain or _is_jinjas_own(obj)) and super().is_safe_attribute(obj, attr, value)
-
-    return JsonOnly(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True)
+def _joined(parts: Iterator[str]) -> tuple[str, bool]:
+    """The parts up to the most that a template may produce, and whether there are more."""
+    taken: list[str] = []
+    length = 0
+    for part in parts:
+        length += len(part)
+        if length > MAX_OUTPUT:
+            return "", True
+        taken.append(part)
+    return clean_text("".join(taken)), False
 
 
-def _is_jinjas_own(value: object) -> bool:
-    """Loop variables, namespaces and the like."""
-    return type(value).__module__.partition(".")[0] == "jinja2"
+def _short(error: Exception) -> str:
+    return clean_text(first_line(error))[:300]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import stat
@@ -13,11 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from assembler.errors import problem
-from assembler.folders import remove_tree
+from assembler.folders import discard_tree
 from assembler.runners.endings import start_failed
 from assembler.waiting import in_thread
-
-_LOG = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -29,15 +26,7 @@ async def run_folder() -> AsyncGenerator[Path]:
         yield made[0]
     finally:
         for path in made:
-            await in_thread(partial(_remove, path))
-
-
-def _remove(path: Path) -> None:
-    try:
-        remove_tree(path)
-    except OSError as error:
-        # What the script did is worth more than a tidy folder, but somebody has to know.
-        _LOG.warning("the folder `%s` of a finished script could not be removed: %s", path, error)
+            await in_thread(partial(discard_tree, path))
 
 
 async def stage(work: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from assembler.digests import digest_json
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
-from assembler.folders import remove_tree
+from assembler.folders import discard_tree
 from assembler.scope import Scope
 from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of, stamps_of
 
@@ -36,6 +36,7 @@ class SkillFolder:
         self._tree: Tree | None = None
         self._digest: str | None = None
         self._files: Mapping[str, bytes] | None = None
+        self._failed = False
 
     @property
     def findings(self) -> Sequence[Diagnostic]:
@@ -72,7 +73,10 @@ class SkillFolder:
         return await asyncio.to_thread(self._read_files) if files is None else files
 
     async def changed(self) -> bool:
-        """Whether what was read differs from what lies there now, judged by names, sizes and times of change."""
+        """Whether what was read differs from what lies there now, judged by names, sizes and times of change.
+
+        What could not be read counts as changed, so that it is looked for again.
+        """
         loop = asyncio.get_running_loop()
         sweep = _SWEEPS.get(loop)
         if sweep is None:
@@ -82,17 +86,23 @@ class SkillFolder:
     async def copy(self, scope: Scope) -> Path:
         """A folder with the hashed files, made once for each scope; files have mode 0444, folders 0755.
 
+        Systems remove temporary files that nobody has touched for some days; a copy that lost any is made anew.
+
         Raises:
-            AssemblerError: As ``files``, or it cannot be written (``skills/no-copy``).
+            AssemblerError: As ``files``, or it cannot be written (``skills/no-copy``), or the scope was left
+                (``agent/not-open``).
         """
         files = await self.files()
         digest = await self.digest()
         copies = _COPIES.setdefault(scope, {})
-        copy = copies.get(digest)
-        if copy is None:
-            copy = copies[digest] = _Copy(scope.folder("skill") / "skill")
-            scope.callback(copies.pop, digest, None)
+        old = copies.get(digest)
+        if old is not None and not await _to_its_end(old.is_whole, files) and copies.get(digest) is old:
+            del copies[digest]
         try:
+            copy = copies.get(digest)
+            if copy is None:
+                copy = copies[digest] = _Copy(scope.folder("skill"))
+                scope.callback(copies.pop, digest, None)
             await _to_its_end(copy.write, files)
         except OSError as error:
             message = f"the skill cannot be copied to a private folder: {error.strerror}"
@@ -116,9 +126,11 @@ class SkillFolder:
             return self._files
 
     def _read(self, *, keep: bool) -> Tree:
+        self._failed = True
         tree = read_tree(self._place, keep=keep)
         if tree.digests.get(SKILL_FILE) != self._listed:
             raise self._changed()
+        self._failed = False
         return tree
 
     def _changed(self) -> AssemblerError:
@@ -128,6 +140,8 @@ class SkillFolder:
     def differs(self) -> bool:
         """What ``changed`` answers; blocks."""
         tree = self._tree
+        if self._failed:
+            return True
         try:
             if tree is None:
                 return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
@@ -159,12 +173,30 @@ _SWEEPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Sweep] = WeakKeyDictionar
 
 
 class _Copy:
-    """Files on their way to a folder, which exists once they are all there."""
+    """Files on their way to a folder, which exists once they are all there.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Args:
+        private: The folder above it, which nobody else may enter.
+    """
+
+    def __init__(self, private: Path) -> None:
+        self.path = private / "skill"
+        self._private = private
         self._writing = threading.Lock()
         self._written = False
+
+    def is_whole(self, files: Mapping[str, bytes]) -> bool:
+        """Whether all files are still there, once they were written; before, nothing can be missing."""
+        with self._writing:
+            if not self._written:
+                return True
+            try:
+                # Where the folder was removed, somebody else may have made one of the same name.
+                if self._private.lstat().st_uid != os.geteuid():
+                    return False
+                return all((self.path / path).is_file() for path in files)
+            except OSError:
+                return False
 
     def write(self, files: Mapping[str, bytes]) -> None:
         with self._writing:
@@ -174,7 +206,7 @@ class _Copy:
             try:
                 self._write(files)
             except BaseException:
-                remove_tree(self.path)
+                discard_tree(self.path)
                 raise
             self._written = True
 
