@@ -133,7 +133,7 @@ def test_json_is_one_event_a_line_and_the_last_is_the_result() -> None:
         (["run", "conf=agent", "--limits.turns=5", "-i", "x"], 2, "overrides have no dashes"),
         (["run", "conf=agent", "env:prod", "-i", "x"], 2, "an override is `key=value`"),
         (["run", "conf=agent", "limits.turns=1", "-i", "greet"], 1, "limits.turns=1"),
-        (["run", "conf=agent", "approval=ask_everything", "-i", "greet"], 4, "load_skill  asks for approval"),
+        (["run", "conf=agent", "approval=ask_everything", "-i", "greet"], 4, "waits for approval: load_skill {"),
         (["run", "conf=agent", "approval=ask_everything", "--json", "-i", "greet"], 4, ""),
         (["skills", "lst", "conf=agent"], 2, "did you mean `list`?"),
         (["skills", "list", "conf=agent", "skills=nope"], 2, "config/unknown-option"),

@@ -18,8 +18,6 @@ def show(event: Event) -> None:
         tell(f"  skill {known['skill']} loaded ({_time(known['seconds'])})")
     elif kind == "assembler.tool.finished" and (known["failed"] or known["tool"] != "load_skill"):
         tell(f"  {_what(known)} {'failed' if known['failed'] else 'done'} ({_how(known)})")
-    elif kind == "assembler.approval.requested":
-        tell(f"  {known['tool']} {known['runs'] or ''} asks for approval: {json.dumps(known['arguments'])}")
     elif kind == "assembler.diagnostic" and known["diagnostic"]["severity"] != "info":
         tell(str(_diagnostic(known["diagnostic"])))
 
@@ -29,6 +27,9 @@ def end(event: Event, seconds: float) -> None:
     known = cast("dict[str, Any]", event)
     for found in known["diagnostics"]:
         tell(str(_diagnostic(found)))
+    for request in known["pending"]:
+        what = " ".join(part for part in (request["tool"], request["runs"]) if part)
+        tell(f"  waits for approval: {what} {json.dumps(request['arguments'])}")
     why = f": {known['reason']}" if known["reason"] and not known["diagnostics"] else ""
     tell(f"  {known['status']}{why} ({_time(seconds)}), agent {known['digest'][:19]}")
 
