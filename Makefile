@@ -2,7 +2,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# What would change which Python code runs, or have each of the many processes that tests start compile it anew.
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV
 
 BIN := .venv/bin
 Q := How many kilometres is a 26.2 mile marathon?
@@ -77,4 +78,4 @@ pins: .venv/.stamp-dev ## write constraints.txt anew with the newest versions th
 
 .PHONY: clean
 clean: ## remove .venv and all that was built
-	rm -rf .venv .venv-matrix build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -13,8 +13,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what would let Python or uv find this checkout or its .venv."""
-    leaks = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "ASSEMBLE_CONF"}
+    """This process's environment without what would let Python or uv find this checkout or its .venv.
+
+    Bytecode is kept, since otherwise every process that a test starts would compile all that it imports.
+    """
+    leaks = {"PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV", "ASSEMBLE_CONF"}
     return {name: value for name, value in os.environ.items() if name not in leaks and not name.startswith("PYTEST_")}
 
 
