@@ -13,7 +13,7 @@ imported that is not used. Components are values: what needs state, they make.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
@@ -46,13 +46,13 @@ IN_ORDER = "in order"
 class Config(BaseModel):
     """A part of the configuration: frozen, closed to unknown keys, and a written ``null`` means the default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, allow_inf_nan=False)
 
     @model_validator(mode="wrap")
     @classmethod
     def _validated(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            return handler(_without_nulls(value))
+            return handler(_with_defaults(value, cls.model_fields))
         except ValidationError as error:
             raise _with_nearest_keys(
                 error, [*cls.model_fields, *(["kind"] if issubclass(cls, Component) else [])]
@@ -170,10 +170,18 @@ def _merged(base: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _without_nulls(value: Any) -> Any:
-    """An entry that is written as ``null`` is off; a field that is, has its default."""
+    """An entry that is written as ``null`` is off."""
     if not isinstance(value, Mapping):
         return value
     return {key: item for key, item in cast("Mapping[Any, Any]", value).items() if item is not None}
+
+
+def _with_defaults(value: Any, fields: Container[Any]) -> Any:
+    """A field that is written as ``null`` has its default; a key that is no field stays, so that it is told."""
+    if not isinstance(value, Mapping):
+        return value
+    items = cast("Mapping[Any, Any]", value).items()
+    return {key: item for key, item in items if item is not None or key not in fields}
 
 
 def _with_nearest_keys(error: ValidationError, allowed: Sequence[str]) -> ValidationError:

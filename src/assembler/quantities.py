@@ -18,22 +18,17 @@ _BYTES = {
     "KB": 1000,
 }
 
+MAX_SIZE = 2**63 - 1
+"""What the system itself can count."""
+
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
 def parse_duration(value: Any) -> Any:
     """`90`, `1.5s`, `250ms`, `5m`, `1h30m`: a bare number counts seconds."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, timedelta):
-        seconds = value.total_seconds()
-    elif is_number or (isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value.strip())):
-        seconds = float(value)
-    elif isinstance(value, str) and re.fullmatch(rf"(\s*{_PART.pattern})+\s*", value):
-        seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
-    else:
-        raise PydanticCustomError("duration", "Input should be a duration such as `30s`, `5m`, `1h30m` or seconds")
     try:
+        seconds = _seconds(value)
         duration = timedelta(seconds=seconds)
     except (OverflowError, ValueError):
         raise PydanticCustomError("duration", "Input should be a duration of at most 999999999 days") from None
@@ -42,14 +37,32 @@ def parse_duration(value: Any) -> Any:
     return duration
 
 
+def _seconds(value: Any) -> float:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number or (isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value.strip())):
+        return float(value)
+    if isinstance(value, str) and re.fullmatch(rf"(\s*{_PART.pattern})+\s*", value):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
+    raise PydanticCustomError("duration", "Input should be a duration such as `30s`, `5m`, `1h30m` or seconds")
+
+
 def parse_size(value: Any) -> Any:
     """`65536`, `64KiB`, `1.5MB`: a bare number counts bytes; kB, MB, GB, TB are powers of 1000."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or found[2] not in _BYTES:
-        raise PydanticCustomError("size", "Input should be a size such as `64KiB`, `1.5MB` or bytes")
-    return int(float(found[1]) * _BYTES[found[2]])
+    if isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    else:
+        found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+        if found is None or found[2] not in _BYTES:
+            raise PydanticCustomError("size", "Input should be a size such as `64KiB`, `1.5MB` or bytes")
+        try:
+            size = int(float(found[1]) * _BYTES[found[2]])
+        except OverflowError:
+            size = MAX_SIZE + 1
+    if not 0 <= size <= MAX_SIZE:
+        raise PydanticCustomError("size", "Input should be a size from 0 to 9223372036854775807 bytes")
+    return size
 
 
 def _write_duration(value: timedelta) -> str:
@@ -66,7 +79,7 @@ Duration = Annotated[
 
 Size = Annotated[
     int,
-    Field(ge=0),
+    Field(ge=0, le=MAX_SIZE),
     BeforeValidator(parse_size),
     WithJsonSchema({"type": ["string", "integer"], "examples": ["64KiB", 65536]}),
 ]

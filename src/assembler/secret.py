@@ -6,20 +6,23 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from assembler.errors import problem
 
-_REFERENCE = re.compile(r"secret://(env|file)/([^\s\"']+)")
+_REFERENCE = re.compile(r"secret://(?:(env)/([A-Za-z_]\w*)|(file)/([\w/~%.-]+))", re.ASCII)
+"""A variable's name, or a file's path in which everything else is percent-encoded, so that other text may follow."""
 
 
 class Secret:
     """A text with references to secrets in it, such as ``secret://env/OPENAI_API_KEY``.
 
-    In YAML it is written ``${secret:env,NAME}`` or ``${secret:file,PATH}``, alone or within a text. Dumps, errors and
-    ``repr`` show the reference; only ``reveal`` reads what it stands for.
+    In YAML it is written ``${secret:env,NAME}`` or ``${secret:file,PATH}``, alone or within a text; a file's path is
+    absolute or starts with ``~/``. Dumps, errors and ``repr`` show the reference; only ``reveal`` reads what it stands
+    for.
 
     Args:
         text: The text with its references.
@@ -45,7 +48,7 @@ class Secret:
     @property
     def references(self) -> tuple[str, ...]:
         """What it refers to, as ``env/NAME`` or ``file/PATH``."""
-        return tuple(f"{kind}/{name}" for kind, name in _REFERENCE.findall(self._text))
+        return tuple("/".join(_parts(found)) for found in _REFERENCE.finditer(self._text))
 
     def reveal(self) -> str:
         """The text with what its references stand for; never to be kept, shown or logged.
@@ -53,7 +56,7 @@ class Secret:
         Raises:
             AssemblerError: A variable is not set, or a file cannot be read (``secret/missing``).
         """
-        return _REFERENCE.sub(lambda found: _read(found[1], found[2]), self._text)
+        return _REFERENCE.sub(lambda found: _read(*_parts(found)), self._text)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -62,13 +65,31 @@ class Secret:
 
     @classmethod
     def _validate(cls, value: Any) -> Secret:
-        if isinstance(value, Secret):
-            return value
-        if isinstance(value, str) and _REFERENCE.search(value):
-            return cls(value)
-        raise PydanticCustomError(
-            "secret/literal", "expected a reference such as `${{secret:env,NAME}}`, so that no secret stands in a file"
-        )
+        text = str(value) if isinstance(value, Secret) else value
+        if not isinstance(text, str) or not is_reference(text):
+            raise PydanticCustomError(
+                "secret/literal",
+                "expected a reference such as `${secret:env,NAME}`, so that no secret stands in a file",
+            )
+        for found in _REFERENCE.finditer(text):
+            kind, name = _parts(found)
+            if kind == "file" and not name.startswith(("/", "~/")):
+                raise PydanticCustomError(
+                    "secret/relative-file",
+                    "the file of a secret is named by an absolute path, or from `~/`",
+                    {"hint": "${secret:file,/run/secrets/NAME}, or ${secret:file,~/NAME}"},
+                )
+        return cls(text)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text refers to a secret."""
+    return _REFERENCE.search(text) is not None
+
+
+def _parts(found: re.Match[str]) -> tuple[str, str]:
+    """Kind and name of a reference."""
+    return (found[1], found[2]) if found[1] else (found[3], unquote(found[4]))
 
 
 def _read(kind: str, name: str) -> str:

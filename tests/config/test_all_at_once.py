@@ -92,7 +92,7 @@ def test_a_consequence_is_not_told(project: Any, overrides: list[str], expected:
         ),
         (
             {"conf/agent.yaml": "defaults: [_self_, {override /modl: echo}]\n"},
-            [("config/composition", "conf/agent.yaml:1:37")],
+            [("config/unknown-option", "conf/agent.yaml:1:37")],
         ),
     ],
 )

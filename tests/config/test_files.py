@@ -35,7 +35,7 @@ BASE = {
         ("defaults: [_self_, {override /runner: subprocess}]\n", {"runner": "subprocess"}),
         ("defaults: [_self_, {override runner: subprocess}]\n", {"runner": "subprocess"}),
         ("defaults: [_self_, {env: prod}]\nlimits: {turns: 3}\n", {"turns": 7}),
-        ("defaults: [{env: prod}, _self_]\nlimits: {turns: 3}\n", {"turns": 3}),
+        ("defaults: [{env: prod}, _self_]\nlimits: {turns: 3}\n", {"turns": 7}),
         ("limits: {turns: 3}\n", {"turns": 3}),
         ("approval: {default: deny}\n", {"approval": "deny"}),
         ("defaults: [other, _self_]\nlimits: {turns: 4}\n", {"turns": 4, "runner": "subprocess", "name": "other"}),
@@ -242,9 +242,10 @@ def test_composing_leaves_the_process_as_it_was(echo: Path) -> None:
 
 
 def test_composing_inside_another_hydra_application(echo: Path) -> None:
-    from hydra import compose, initialize_config_dir
+    from hydra import __version__, compose, initialize_config_dir
 
-    with initialize_config_dir(str(echo / "conf/model"), version_base=None):
+    base: dict[str, Any] = {} if __version__ >= "1.4" else {"version_base": None}
+    with initialize_config_dir(str(echo / "conf/model"), **base):
         assert assemble("agent").config.name == "agent"
         assert compose("echo").kind == "scripted"
 

@@ -7,11 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from assembler.config import interpolation, overrides, rootfile, yamlfile
-from assembler.config.draft import Draft, as_list
-from assembler.config.engine import Layer, available_groups, config_file, hydra_over, is_shadowed_preset, shown
+from assembler.config.draft import Draft
+from assembler.config.library import Library, library
 from assembler.config.overrides import Override
 from assembler.config.project import Project
+from assembler.config.yamlfile import Document
 from assembler.errors import AssemblerError, Diagnostic, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A file that took part in a composition.
+
+    Attributes:
+        document: The file.
+        package: Keys under which its content lies.
+    """
+
+    document: Document
+    package: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,12 +55,17 @@ class Composition:
     unplaced: Sequence[tuple[tuple[str, ...], Diagnostic]]
     aside: frozenset[tuple[str, ...]]
     absent: frozenset[tuple[str, ...]]
-    _texts: Mapping[str, str]
+    _draft: Draft
 
     def layers(self) -> list[Layer]:
         """The files that took part, in the order in which they were laid over each other; only errors need it."""
-        with hydra_over(self.project, self._texts) as engine:
-            return engine.layers(self.overrides)
+        documents = self._draft.documents
+        return [Layer(documents[part.name], part.package) for part in self._draft.parts() if part.name in documents]
+
+    def chosen(self, group: str) -> list[str]:
+        """The files of a group that take part, as a person would name them."""
+        documents = self._draft.documents
+        return [document.shown for name, document in documents.items() if name.rpartition("/")[0] == group]
 
     def is_consequence(self, path: Sequence[str | int], *, missing: bool) -> bool:
         """Whether a key is missing or wrong only because something was set aside."""
@@ -68,17 +87,17 @@ def compose(project: Project, texts: Sequence[str] = ()) -> Composition:
     """
     from omegaconf import OmegaConf
 
-    groups = available_groups(project)
-    parsed, bad = overrides.parse(texts, lambda key: key in groups or key in rootfile.OMITTED)
+    offered = library(project)
+    groups = offered.groups
+    parsed, bad = overrides.parse(texts, lambda key: key in groups or key in {*rootfile.OMITTED, rootfile.OVERLAY})
     try:
-        root = rootfile.complete(project)
+        root = rootfile.complete(offered)
     except AssemblerError as error:
         raise AssemblerError(*error.diagnostics, *(diagnostic for _, diagnostic in bad)) from error
-    draft = Draft(project, root.node, parsed, groups)
+    draft = Draft(offered, root, parsed)
     draft.problems += [diagnostic for _, diagnostic in bad]
     draft.absent |= {path for path, _ in bad}
     config = draft.compose()
-    choices = {str(key): value for key, value in config.hydra.runtime.choices.items()}
     own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
     resolved = interpolation.resolve(own)
     aside = frozenset({*draft.aside, *(path for path, _ in resolved.problems)})
@@ -88,12 +107,16 @@ def compose(project: Project, texts: Sequence[str] = ()) -> Composition:
         raw=resolved.raw,
         overrides=draft.overrides,
         groups=groups,
-        warnings=[*root.warnings, *_option_warnings(project, choices)],
+        warnings=[
+            *offered.warnings,
+            *_odd(draft.documents, offered),
+            *_same_source(draft.documents, draft.chosen.get("skills", ())),
+        ],
         problems=draft.problems,
         unplaced=[(path, found) for path, found in resolved.problems if not _refers_to(found, draft.aside)],
         aside=aside,
         absent=frozenset(draft.absent),
-        _texts=draft.texts,
+        _draft=draft,
     )
 
 
@@ -104,24 +127,35 @@ def _refers_to(diagnostic: Diagnostic, aside: set[tuple[str, ...]]) -> bool:
     return bool(steps) and any(steps[: len(key)] == key for key in aside)
 
 
-def _option_warnings(project: Project, choices: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """What is odd in the chosen options' files: keys without a value, and options that hide a preset."""
-    for group, chosen in choices.items():
-        for option in as_list(chosen):
-            name = f"{group}/{option}"
-            file = config_file(project, name)
-            if file is None or not file.is_relative_to(project.conf):
-                continue
-            place = shown(project, file)
-            try:
-                yield from yamlfile.empty_values(yamlfile.read(file, place), place)
-            except AssemblerError:
-                continue  # it was told when it was set aside
-            if is_shadowed_preset(name):
+def _odd(documents: Mapping[str, Document], offered: Library) -> Iterator[Diagnostic]:
+    """What is odd in the files of the project: keys without a value, and options that hide a preset."""
+    for name, document in documents.items():
+        if not offered.is_own(document.path):
+            continue
+        yield from yamlfile.empty_values(document.node, document.shown)
+        if offered.hides_preset(name):
+            yield Diagnostic(
+                "config/shadowed-preset",
+                f"the project's own option `{name.rpartition('/')[2]}` takes the place of the preset",
+                "warning",
+                Where(document.shown),
+                "give an option that extends a preset another name",
+            )
+
+
+def _same_source(documents: Mapping[str, Document], options: Sequence[str]) -> Iterator[Diagnostic]:
+    """Sources that two of the chosen skill sets define under one name, where the second is laid over the first."""
+    seen: dict[str, Document] = {}
+    chosen = [documents[f"skills/{option}"] for option in options if f"skills/{option}" in documents]
+    for document in chosen:
+        sources = next((value for key, value in yamlfile.pairs(document.node) if key.value == "sources"), None)
+        for key, _ in yamlfile.pairs(sources):
+            first = seen.setdefault(key.value, document)
+            if first is not document:
                 yield Diagnostic(
-                    "config/shadowed-preset",
-                    f"the project's own option `{option}` of `{group}` takes the place of the preset",
+                    "config/same-source",
+                    f"the source `{key.value}` stands in `{first.shown}` too, and is laid over it",
                     "warning",
-                    Where(place),
-                    "give an option that extends a preset another name",
+                    yamlfile.place(document.shown, key.start_mark),
+                    "give one of them another name",
                 )

@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from assembler.config import grammar, resolvers
+from assembler.config.engine import LOCK
 from assembler.config.overrides import REFUSED_KEYS
 from assembler.errors import Diagnostic, did_you_mean, first_line
 
-ALLOWED_RESOLVERS = frozenset(
-    {"oc.env", "oc.select", "oc.decode", "oc.create", "oc.dict.keys", "oc.dict.values", "secret"}
-)
-"""Resolvers that look at nothing but the configuration and, as far as it is allowed, the environment."""
-
-_RESOLVER = re.compile(r"(?<!\\)\$\{\s*([A-Za-z_][\w.]*)\s*:")
-_LITERAL_ENV = re.compile(r"(?<!\\)\$\{\s*oc\.env\s*:\s*([A-Za-z_]\w*)\s*[,}]")
-
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Problem = tuple[tuple[str, ...], Diagnostic]
 """What is wrong with the value of a key, without its place."""
@@ -48,14 +43,14 @@ def resolve(config: Any) -> Resolved:
     """
     from omegaconf import OmegaConf
 
-    _know_secrets()
     raw = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=False))
     problems = list(_refused(raw, (), _allowed_variables(raw)))
     left = _without(raw, {path for path, _ in problems})
-    fresh = OmegaConf.create(left)
-    failing = [(path, found) for path in _interpolated(left, ()) if (found := _failure(fresh, path)) is not None]
-    left = _without(left, {path for path, _ in failing})
-    data = cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.create(left), resolve=True))
+    with LOCK, resolvers.only(resolvers.ALLOWED):
+        fresh = OmegaConf.create(left)
+        failing = [(path, found) for path in _interpolated(left, ()) if (found := _failure(fresh, path)) is not None]
+        left = _without(left, {path for path, _ in failing})
+        data = cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.create(left), resolve=True))
     return Resolved(data, raw, [*problems, *failing])
 
 
@@ -106,7 +101,7 @@ def _plain(value: Any) -> None:
 
 def _interpolated(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The paths of all values that OmegaConf has to look at: interpolations, and `???`."""
-    if isinstance(value, str) and ("${" in value or value == "???"):
+    if isinstance(value, str) and (grammar.is_interpolated(value) or value == "???"):
         yield path
     items: Any = ()
     if isinstance(value, dict):
@@ -128,26 +123,6 @@ def _without(value: Any, paths: set[tuple[str, ...]], path: tuple[str, ...] = ()
         elements = enumerate(cast("list[Any]", value))
         return [_without(item, paths, (*path, str(index))) for index, item in elements]
     return value
-
-
-def _know_secrets() -> None:
-    """Registers the `secret` resolver, once a process."""
-    import omegaconf
-    from omegaconf import OmegaConf
-    from packaging.version import Version
-
-    if OmegaConf.has_resolver("secret"):
-        return
-    # The name that is deprecated in one release is the only one that does this in the other.
-    modern = Version(omegaconf.__version__) >= Version("2.4.0.dev0")
-    cast("Any", OmegaConf.register_resolver if modern else OmegaConf.register_new_resolver)("secret", _secret)
-
-
-def _secret(kind: str, name: str) -> str:
-    """A secret's reference, which is all that a composition ever holds of it."""
-    if kind not in {"env", "file"}:
-        raise ValueError(f"secrets come from `env` or `file`, not `{kind}`")
-    return f"secret://{kind}/{name}"
 
 
 def _allowed_variables(raw: dict[str, Any]) -> frozenset[str]:
@@ -174,16 +149,26 @@ def _refused(value: Any, path: tuple[str, ...], variables: frozenset[str]) -> It
 
 
 def _refused_text(text: str, key: str, variables: frozenset[str]) -> Iterator[Diagnostic]:
-    resolvers = _RESOLVER.findall(text)
-    for name in resolvers:
-        if name not in ALLOWED_RESOLVERS:
-            message = f"`{key}` uses the resolver `{name}`, which is not allowed here"
-            yield Diagnostic("config/refused-resolver", message, hint=did_you_mean(name, ALLOWED_RESOLVERS))
-    named = _LITERAL_ENV.findall(text)
-    if len(named) != resolvers.count("oc.env"):
-        message = f"`{key}` computes the name of an environment variable"
-        yield Diagnostic("config/refused-variable", message, hint="write the name itself: ${oc.env:NAME}")
-    for name in named:
-        if name not in variables:
-            message = f"`{key}` reads the environment variable `{name}`, which is not allowed"
-            yield Diagnostic("config/refused-variable", message, hint=f"allow_env: {{{name}: true}}")
+    try:
+        called = grammar.calls(text)
+    except ValueError as error:
+        yield Diagnostic("config/interpolation", f"`{key}`: malformed: {error}")
+        return
+    for call in called:
+        if call.resolver not in resolvers.ALLOWED:
+            message = f"`{key}` uses the resolver `{call.resolver}`, which is not allowed here"
+            yield Diagnostic("config/refused-resolver", message, hint=did_you_mean(call.resolver, resolvers.ALLOWED))
+        elif call.resolver == "oc.env" and not _NAME.fullmatch(call.argument):
+            message = f"`{key}` computes the name of an environment variable"
+            yield Diagnostic("config/refused-variable", message, hint="write the name itself: ${oc.env:NAME}")
+        elif call.resolver == "oc.env" and call.argument not in variables:
+            message = f"`{key}` reads the environment variable `{call.argument}`, which is not allowed"
+            yield Diagnostic("config/refused-variable", message, hint=f"allow_env: {{{call.argument}: true}}")
+        elif call.resolver == "secret" and re.match(r"[\w/~%.-]", call.follows) and not _ends(call):
+            message = f"`{key}` goes on with `{call.follows}` after a secret, as if that belonged to the secret's name"
+            yield Diagnostic("secret/joined", message, hint="put a space or another separator between them")
+
+
+def _ends(call: grammar.Call) -> bool:
+    """Whether what follows a reference cannot be taken for a part of it: a variable's name ends earlier than a path."""
+    return call.argument == "env" and not re.match(r"\w", call.follows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from assembler.config.compose import Composition, compose
 from assembler.config.project import locate
 from assembler.config.provenance import Place, trace
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean, nearest
+from assembler.secret import Secret, is_reference
 
 _INHERITING_ROOMS = ("runner",)
 """Rooms whose entries elsewhere in the configuration extend what the root says."""
@@ -42,7 +44,9 @@ def validate(composition: Composition) -> AgentConfig:
         AssemblerError: Everything that stopped the composition, and one diagnostic for each value that does not fit, at
             the place that set it; mere consequences are left out.
     """
-    data = {"name": composition.project.root, **composition.data}
+    data = cast("dict[str, Any]", _with_secrets(composition.data))
+    if data.get("name") is None:
+        data["name"] = composition.project.root
     rooms = {room: data.get(room) for room in _INHERITING_ROOMS}
     inherit = {room: cast("dict[str, Any]", value) for room, value in rooms.items() if isinstance(value, dict)}
     invalid: list[dict[str, Any]] = []
@@ -54,11 +58,40 @@ def validate(composition: Composition) -> AgentConfig:
         invalid = cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False))
     places = trace(composition)
     told = [*composition.problems, *(_placed(path, found, places) for path, found in composition.unplaced)]
-    for found in invalid:
-        path = _steps(found["loc"], composition.data)
+    for path, found in _by_path(invalid, data):
         if not composition.is_consequence(path, missing=found["type"] == "missing"):
             told.append(_diagnostic(found, path, places, composition))
     raise AssemblerError(*told)
+
+
+def _with_secrets(value: Any) -> Any:
+    """The data with each text that refers to a secret as a ``Secret``, which no field of another type takes."""
+    if isinstance(value, dict):
+        return {key: _with_secrets(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list):
+        return [_with_secrets(item) for item in cast("list[Any]", value)]
+    return Secret(value) if isinstance(value, str) and is_reference(value) else value
+
+
+def _by_path(
+    invalid: Iterable[dict[str, Any]], data: dict[str, Any]
+) -> Iterable[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """What is wrong with each value, told once: a union has something to say for each of its members."""
+    merged: dict[tuple[str | int, ...], dict[str, Any]] = {}
+    for found in invalid:
+        path = tuple(_steps(found["loc"], data, missing=found["type"] == "missing"))
+        first = merged.setdefault(path, found)
+        if isinstance(_at(data, path), Secret) and not found["type"].startswith("secret/"):
+            merged[path] = {
+                "type": "secret/misplaced",
+                "msg": "a secret here would be shown to the model, in output or in records",
+                "ctx": {"hint": "only a field for a secret, such as a model's `api_key`, takes a reference"},
+            }
+        elif first is not found and first["msg"] != found["msg"] and found["type"] != UNKNOWN_KEY:
+            merged[path] = {**first, "msg": f"{first['msg']}; or {found['msg'][:1].lower()}{found['msg'][1:]}"}
+    # Where something within a value is wrong, that counts: not that it is no text either, nor what is left of a list.
+    above = {path[:length] for path in merged for length in range(len(path))}
+    return [(path, found) for path, found in merged.items() if path not in above]
 
 
 def _placed(path: Sequence[str], diagnostic: Diagnostic, places: Place) -> Diagnostic:
@@ -74,8 +107,12 @@ def _diagnostic(
     key = ".".join(str(step) for step in path)
     place, exact = places.find(path)
     where = place.key if kind in {UNKNOWN_KEY, "missing"} or not exact else place.value
+    if kind.startswith("secret/"):
+        where = next((override.masked for override in composition.overrides if override.where == where), where)
     if kind == UNKNOWN_KEY:
-        hint = str(context["hint"]) if len(path) > 1 else did_you_mean(key, _root_keys(composition))
+        hint = (
+            str(context["hint"]) if len(path) > 1 else _unknown_hint(key, composition, typed=where.override is not None)
+        )
         return Diagnostic(kind, f"there is no key `{key}`", where=where, hint=hint)
     if kind == "missing":
         hint = _missing_hint(path, composition)
@@ -88,18 +125,25 @@ def _diagnostic(
         given = _at(composition.data, path)
         near = nearest(given, options) if isinstance(given, str) else None
         hint = f"did you mean `{near}`?" if near else ""
-    return Diagnostic("config/bad-value", f"`{key}`: {problem['msg']}", where=where, hint=hint)
+    message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", problem["msg"])
+    return Diagnostic("config/bad-value", f"`{key}`: {message}", where=where, hint=hint)
 
 
 def _missing_hint(path: Sequence[str | int], composition: Composition) -> str:
-    if path == ["model"]:
+    if tuple(path) == ("model",):
         options = ", ".join(f"`model={option}`" for option in composition.groups.get("model", ()))
         return f"choose a model in `defaults`, or on the command line: {options}" if options else "choose a model"
     return ""
 
 
-def _steps(location: Iterable[str | int], data: Any) -> list[str | int]:
-    """The part of a validation error's location that stands in the data: names of union members do not."""
+def _steps(location: Iterable[str | int], data: Any, *, missing: bool) -> list[str | int]:
+    """The part of a validation error's location that stands in the data: names of union members do not.
+
+    Args:
+        location: As Pydantic gives it.
+        data: What was validated.
+        missing: Whether the last step is a key that should stand there.
+    """
     steps: list[str | int] = []
     current = data
     parts = list(location)
@@ -108,7 +152,7 @@ def _steps(location: Iterable[str | int], data: Any) -> list[str | int]:
             current = cast("dict[Any, Any]", current)[part]
         elif isinstance(current, list) and isinstance(part, int) and part < len(cast("list[Any]", current)):
             current = cast("list[Any]", current)[part]
-        elif index < len(parts) - 1:
+        elif not missing or index < len(parts) - 1:
             continue
         steps.append(part)
     return steps
@@ -123,5 +167,11 @@ def _at(data: Any, path: Iterable[str | int]) -> Any:
     return data
 
 
-def _root_keys(composition: Composition) -> list[str]:
-    return [*AgentConfig.model_fields, *composition.groups]
+def _unknown_hint(key: str, composition: Composition, *, typed: bool) -> str:
+    """What to do about a key that a root does not have; a typed one may have meant a group."""
+    options = composition.chosen(key)
+    if options:
+        return f"write `# @package _global_` as the first line of {' and '.join(options)}"
+    if key in composition.groups:
+        return f"choose an option of the group `{key}` in `defaults`"
+    return did_you_mean(key, {*AgentConfig.model_fields, *(composition.groups if typed else ())})

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from assembler.errors import AssemblerError, Diagnostic, Where, first_line
+from assembler.errors import AssemblerError, Diagnostic, Where
 
 REFUSED_KEYS = frozenset({"_target_", "_args_", "_partial_", "_recursive_", "_convert_"})
 """Hydra's instantiation keys: configurations are data, and name kinds instead."""
+
+HYDRA = "hydra"
+"""The group and key of Hydra's own settings, which are not a configuration's to change."""
+
+MAX_SHOWN = 60
+"""Characters of an override that a diagnostic repeats."""
+
+_CREDENTIAL = re.compile(r"key|token|secret|passw|auth|header|credential|cookie", re.IGNORECASE)
+_MASK = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +31,9 @@ class Override:
         text: As it was typed.
         hydra: As Hydra gets it.
         key: Group or dotted key, without prefix and package.
+        package: Where a group's option goes, if the override says so.
         is_group: Whether it chooses an option of a group.
-        value: The parsed value; None for a deletion.
+        value: The parsed value; of a group, the names of its options; None for none, or for a deletion that names none.
         deletes: Whether it removes the key.
     """
 
@@ -30,6 +41,7 @@ class Override:
     text: str
     hydra: str
     key: str
+    package: str | None
     is_group: bool
     value: Any
     deletes: bool
@@ -40,13 +52,38 @@ class Override:
         return tuple(self.key.split("/" if self.is_group else "."))
 
     @property
+    def options(self) -> list[str]:
+        """The options that it chooses of its group."""
+        return as_list(self.value) if self.is_group and self.value is not None and not self.deletes else []
+
+    @property
+    def is_showable(self) -> bool:
+        """Whether its value cannot be a secret, as far as its keys tell."""
+        return self.is_group or not _CREDENTIAL.search(self.text)
+
+    @property
     def where(self) -> Where:
-        """How a diagnostic names it."""
-        return Where(override=f"override #{self.number} `{self.text}`")
+        """How a diagnostic names it: with its value only where that cannot be a secret."""
+        return _where(self.number, self.text, shows_value=self.is_showable)
+
+    @property
+    def masked(self) -> Where:
+        """How a diagnostic about secrets names it."""
+        return _where(self.number, self.text, shows_value=False)
+
+
+def is_hydras(key: str) -> bool:
+    """Whether a key, group or package is one of Hydra's own settings."""
+    return re.split(r"[./]", key.lstrip("/").removeprefix("_global_."))[0] == HYDRA
 
 
 BadOverride = tuple[tuple[str, ...], Diagnostic]
 """What is wrong with an override, and the key that it was about as far as that can be told."""
+
+
+def as_list(value: Any) -> list[Any]:
+    """The options that a group's value chooses: one, or several."""
+    return list(cast("Sequence[Any]", value)) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
 def parse(texts: Sequence[str], is_group: Callable[[str], bool]) -> tuple[list[Override], list[BadOverride]]:
@@ -78,7 +115,7 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    where = Where(override=f"override #{number} `{text}`")
+    where = _where(number, text, shows_value=not _CREDENTIAL.search(text))
 
     def refuse(code: str, message: str, hint: str) -> AssemblerError:
         return AssemblerError(Diagnostic(code, message, where=where, hint=hint))
@@ -86,22 +123,48 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
     try:
         override = OverridesParser.create().parse_overrides([text])[0]
     except (HydraException, ValueError, RecursionError) as error:
-        reason = first_line(error)
         hint = "quote a value that holds special characters, inside the shell's quotes: 'key=\"a=b, c\"'"
-        raise refuse("config/bad-override", f"not an override: {reason}", hint) from error
+        raise refuse("config/bad-override", "not an override, which is KEY=VALUE or ~KEY", hint) from error
     key = override.key_or_group
-    if key.split(".")[0].split("/")[0] == "hydra":
+    if is_hydras(key) or is_hydras(override.package or ""):
         raise refuse("config/refused-key", "`hydra` settings are not a configuration's to change", "remove it")
     if not REFUSED_KEYS.isdisjoint(key.split(".")):
         raise refuse("config/refused-key", "configurations are data and name no Python objects", "choose a `kind`")
     if override.is_sweep_override():
         hint = "one value, a list `[a,b]`, or quotes around a text: 'key=\"a,b\"'"
         raise refuse("config/sweep", "several values at once", hint)
-    value = None if override.is_delete() else override.value()
-    chooses = is_group(key) and not isinstance(value, dict)
+    value = override.value()
+    deletes = override.is_delete()
     hydra = text
-    if chooses and (override.is_delete() or value is None):
-        hydra = f"{key}=[]"
-    elif not chooses and text[0] not in "+~":
+    chooses = is_group(key) and not isinstance(value, dict)
+    if chooses:
+        value = _options(value, text)
+        head = text.partition("=")[0]
+        hydra = f"{head.lstrip('~')}=[]" if deletes or value is None else f"{head}={_quoted(value)}"
+    elif text[0] not in "+~":
         hydra = f"++{text}"
-    return Override(number, text, hydra, key, chooses, value, override.is_delete())
+    return Override(number, text, hydra, key, override.package, chooses, value, deletes)
+
+
+def _options(value: Any, text: str) -> Any:
+    """Names of options, also those that look like numbers or booleans; null and nothing are no option."""
+    if isinstance(value, list):
+        return [each if isinstance(each, str) else str(each).lower() for each in cast("list[Any]", value)]
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else text.partition("=")[2].strip()
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(_quoted(each) for each in cast('list[str]', value))}]"
+    escaped = re.sub(r"(\\*)'", r"\1\1\\'", str(value))
+    return f"'{escaped}'"
+
+
+def _where(number: int, text: str, *, shows_value: bool) -> Where:
+    key, equals, _ = text.partition("=")
+    shown = text if shows_value or not equals else f"{key}={_MASK}"
+    if len(shown) > MAX_SHOWN:
+        shown = shown[: MAX_SHOWN - 1] + "\u2026"
+    return Where(override=f"override #{number} `{shown}`")

@@ -9,6 +9,8 @@ from pathlib import Path
 from assembler.errors import did_you_mean, problem
 
 SUFFIX = ".yaml"
+CONF = "conf"
+"""The folder that holds roots and groups, where a project has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def locate(conf: str | Path, cwd: Path | None = None) -> Project:
         )
     searched = list(_conf_folders(here))
     for folder in searched:
-        if (folder / (text + SUFFIX)).is_file():
+        if os.path.isfile(folder / (text + SUFFIX)):  # noqa: PTH113  (Path.is_file raises for a name that is too long)
             return Project(folder.parent, folder, text)
     roots = [file.stem for folder in searched for file in sorted(folder.glob("*" + SUFFIX))]
     hint = did_you_mean(text, roots) or "there is no conf/ folder with roots here or above; conf=PATH.yaml names a file"
@@ -80,8 +82,8 @@ def _absolute(path: Path) -> Path:
 
 
 def _from_path(file: Path, text: str) -> Project:
-    if not file.is_file():
-        near = [path.name for path in file.parent.glob("*" + SUFFIX)] if file.parent.is_dir() else []
+    if not os.path.isfile(file):  # noqa: PTH113  (Path.is_file raises for a name that is too long)
+        near = [path.name for path in file.parent.glob("*" + SUFFIX)] if os.path.isdir(file.parent) else []  # noqa: PTH112
         raise problem("config/no-such-root", f"there is no file `{text}`", hint=did_you_mean(file.name, near))
     conf = file.parent
     return Project(conf.parent if conf.name == "conf" else conf, conf, file.stem)

@@ -10,7 +10,7 @@ import yaml
 
 from assembler.config import yamlfile
 from assembler.config.compose import Composition
-from assembler.errors import NOWHERE, AssemblerError, Where
+from assembler.errors import NOWHERE, Where
 
 
 @dataclass(slots=True)
@@ -46,13 +46,8 @@ def trace(composition: Composition) -> Place:
     """
     root = Place(NOWHERE, NOWHERE, is_mapping=True)
     for layer in composition.layers():
-        try:
-            node = yamlfile.read(layer.path, layer.shown)
-        except AssemblerError:
-            continue  # told when it was set aside
-        if not isinstance(node, yaml.MappingNode):
-            continue
-        tree = _from_node(node, layer.shown, node.start_mark)
+        node = layer.document.node
+        tree = _from_node(node, layer.document.shown, node.start_mark)
         tree.children.pop("defaults", None)
         for key in reversed(layer.package):
             tree = Place(tree.key, tree.value, {key: tree}, is_mapping=True)

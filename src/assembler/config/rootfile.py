@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
 
-from assembler.config import yamlfile
-from assembler.config.project import SUFFIX, Project
-from assembler.errors import Diagnostic, Where, problem
+from assembler.config import defaults, yamlfile
+from assembler.config.defaults import GLOBAL, SELF, Entry
+from assembler.config.library import Library
+from assembler.config.overrides import HYDRA
+from assembler.config.project import SUFFIX
+from assembler.config.yamlfile import Document
+from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean
 
 OMITTED: dict[str, str | list[str] | None] = {
     "model": None,
@@ -27,103 +32,149 @@ OVERLAY = "env"
 """The group that comes after the root's own body, so that ``env=prod`` can change anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CompletedRoot:
-    """A root that Hydra can compose.
+    """A root that Hydra can compose, with the roots that it extends.
 
     Attributes:
-        node: Its tree, with a complete defaults list.
-        warnings: What is odd in the file.
+        documents: The root, completed, and what it extends, by name.
+        chosen: What the defaults lists choose of each group, before any override.
+        lists: Groups of which several options may be chosen.
+        problems: What is wrong with the defaults lists; it is taken out of them.
+        aside: Groups whose choice was taken out with that.
     """
 
-    node: yaml.MappingNode
-    warnings: tuple[Diagnostic, ...]
+    documents: dict[str, Document] = field(default_factory=dict[str, Document])
+    chosen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    lists: set[str] = field(
+        default_factory=lambda: {group for group, option in OMITTED.items() if isinstance(option, list)}
+    )
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    aside: set[str] = field(default_factory=set[str])
 
 
-def complete(project: Project) -> CompletedRoot:
+def complete(library: Library) -> CompletedRoot:
     """Reads a project's root and completes its defaults list.
 
+    A root that it extends is read like a root. The overlay of either comes after everything else, so that it can change
+    anything; the root's own choice of it counts, else that of what it extends.
+
     Raises:
-        AssemblerError: The file cannot be read, is not a mapping, or sets what a root may not
+        AssemblerError: The root cannot be read, is not a mapping, or sets what a root may not
             (``config/not-a-mapping``, ``config/refused-key``, ``config/refused-package``, ``config/bad-defaults``).
     """
-    shown = project.show(project.file)
-    node = yamlfile.read(project.file, shown) or yaml.MappingNode("tag:yaml.org,2002:map", [])
-    if not isinstance(node, yaml.MappingNode):
-        raise problem("config/not-a-mapping", "a configuration file is a mapping of keys", where=Where(shown, 1, 1))
-    _refuse(project.file, node, shown)
-    entries = _defaults(node, shown)
-    mentioned = set(_mentioned(project, entries, {project.root}))
-    added = [_choice(group, option) for group, option in OMITTED.items() if group not in mentioned]
-    overrides = [entry for entry in entries if _is_override(entry)]
-    plain = [entry for entry in entries if not _is_override(entry)]
-    if not any(isinstance(entry, yaml.ScalarNode) and entry.value == "_self_" for entry in plain):
-        plain.append(yaml.ScalarNode("tag:yaml.org,2002:str", "_self_"))
-    if OVERLAY not in mentioned:
-        plain.append(_choice(OVERLAY, None))
-    key = yaml.ScalarNode("tag:yaml.org,2002:str", "defaults")
-    whole = yaml.SequenceNode("tag:yaml.org,2002:seq", [*added, *plain, *overrides])
-    body = [(name, value) for name, value in node.value if name.value != "defaults"]
-    completed = yaml.MappingNode(node.tag, [(key, whole), *body])
-    return CompletedRoot(completed, tuple(yamlfile.empty_values(node, shown)))
+    name = library.project.root
+    completed = CompletedRoot()
+    path = library.find(name) or library.project.file
+    root = _read(name, path, library.shown(path))
+    plain, overrides, overlay = _prepared(root, library, completed, (name,))
+    added = [defaults.choice(group, option) for group, option in OMITTED.items() if group not in completed.chosen]
+    plain.append(overlay or defaults.choice(OVERLAY, None))
+    root.node = defaults.with_defaults(root.node, [*added, *plain, *overrides])
+    root.changed = True
+    completed.documents = {name: root, **completed.documents}
+    return completed
 
 
-def _refuse(file: Path, node: yaml.MappingNode, shown: str) -> None:
-    for key, _ in yamlfile.pairs(node):
-        if key.value == "hydra":
-            raise problem(
+def _read(name: str, path: Path, shown: str) -> Document:
+    document = yamlfile.read(name, path, shown)
+    problems = list(_refused(document))
+    if problems:
+        raise AssemblerError(*problems)
+    return document
+
+
+def _prepared(
+    root: Document, library: Library, completed: CompletedRoot, ancestors: tuple[str, ...]
+) -> tuple[list[yaml.Node], list[yaml.Node], yaml.Node | None]:
+    """The plain entries of a root, its overrides, and its choice of the overlay, which is taken out."""
+    entries, problems = defaults.read(root.node, "", root.shown)
+    completed.problems += [told for _, told in problems]
+    completed.aside |= {group for group, _ in problems}
+    plain: list[yaml.Node] = []
+    overrides: list[yaml.Node] = []
+    overlay: yaml.Node | None = None
+    inherited: yaml.Node | None = None
+    for entry in entries:
+        if entry.override:
+            overrides.append(entry.node)
+            continue
+        if entry.is_choice:
+            completed.chosen[entry.group] = [option.value for option in entry.options]
+            if entry.is_list:
+                completed.lists.add(entry.group)
+        if entry.is_choice and entry.group == OVERLAY:
+            overlay = entry.node
+        elif _is_root(entry):
+            found = _extend(entry, root, library, completed, ancestors)
+            if found is not None:
+                plain.append(defaults.name(entry.options[0].value, entry.node))
+                inherited = found[0] or inherited
+        else:
+            plain.append(entry.node)
+    if not any(isinstance(node, yaml.ScalarNode) and node.value == SELF for node in plain):
+        plain.append(defaults.name(SELF))
+    return plain, overrides, overlay or inherited
+
+
+def _extend(
+    entry: Entry, root: Document, library: Library, completed: CompletedRoot, ancestors: tuple[str, ...]
+) -> tuple[yaml.Node | None] | None:
+    """Reads a root that another one extends; its overlay, or None if it cannot be used."""
+    name = entry.options[0].value
+    where = yamlfile.place(root.shown, entry.key)
+    if name in ancestors:
+        message = f"`{name}` extends itself" if name == ancestors[-1] else f"`{name}` extends `{root.name}` already"
+        completed.problems.append(Diagnostic("config/recursion", message, where=where, hint="take one of them out"))
+        return None
+    try:
+        path = library.find(name)
+        if path is None:
+            known = [file.stem for file in library.project.conf.glob("*" + SUFFIX)]
+            message, hint = f"`{name}` is not a file in conf/", did_you_mean(name, known)
+            completed.problems.append(Diagnostic("config/no-such-root", message, where=where, hint=hint))
+            return None
+    except AssemblerError as error:
+        completed.problems += [replace(told, where=where) for told in error.diagnostics]
+        return None
+    try:
+        document = _read(name, path, library.shown(path))
+    except AssemblerError as error:
+        completed.problems += error.diagnostics
+        return None
+    plain, overrides, overlay = _prepared(document, library, completed, (*ancestors, name))
+    document.node = defaults.with_defaults(document.node, [*plain, *overrides])
+    document.changed = True
+    completed.documents[name] = document
+    return (overlay,)
+
+
+def _is_root(entry: Entry) -> bool:
+    """Whether an entry names another root, however it is written: `q`, `/q`, `q.yaml` or `q@_global_`."""
+    if entry.group or entry.is_self or entry.package not in {None, GLOBAL}:
+        return False
+    return "/" not in entry.options[0].value and any(entry.files())
+
+
+def _refused(document: Document) -> Iterator[Diagnostic]:
+    """What a root may not say."""
+    shown = document.shown
+    for key, value in yamlfile.pairs(document.node):
+        if key.value == HYDRA:
+            yield Diagnostic(
                 "config/refused-key",
                 "`hydra` in a root could change search paths and logging, which is not a configuration's to do",
                 where=yamlfile.place(shown, key.start_mark),
                 hint="remove it; groups are found in conf/ and among the presets",
             )
-    for number, line in enumerate(file.read_text("utf-8-sig").splitlines(), 1):
-        if not line.startswith("#"):
-            break
-        if line.replace(" ", "").startswith("#@package"):
-            raise problem(
+        if key.value == "defaults" and not isinstance(value, yaml.SequenceNode):
+            where = yamlfile.place(shown, value.start_mark)
+            yield Diagnostic("config/bad-defaults", "`defaults` is a list such as `- model: gpt`", where=where)
+    for number, line in enumerate(document.head, 1):
+        if re.match(r"#\s*@package", line):
+            yield Diagnostic(
                 "config/refused-package",
                 "`# @package` in a root would nest the whole agent",
                 where=Where(shown, number, 1),
                 hint="remove the line; packages are for the files of groups",
             )
-
-
-def _defaults(node: yaml.MappingNode, shown: str) -> list[yaml.Node]:
-    for key, value in yamlfile.pairs(node):
-        if key.value != "defaults":
-            continue
-        if not isinstance(value, yaml.SequenceNode):
-            where = yamlfile.place(shown, value.start_mark)
-            raise problem("config/bad-defaults", "`defaults` is a list such as `- model: gpt`", where=where)
-        return list(value.value)
-    return []
-
-
-def _mentioned(project: Project, entries: list[yaml.Node], seen: set[str]) -> Iterator[str]:
-    """The groups that a defaults list chooses of itself, also through the roots that it extends."""
-    for entry in entries:
-        if not _is_override(entry):
-            for key, _ in yamlfile.pairs(entry):
-                yield key.value.split()[-1].lstrip("/").partition("@")[0]
-        name = entry.value if isinstance(entry, yaml.ScalarNode) else ""
-        file = project.conf / (name + SUFFIX)
-        if name and name != "_self_" and name not in seen and "/" not in name and file.is_file():
-            seen.add(name)
-            shown = project.show(file)
-            node = yamlfile.read(file, shown)
-            if isinstance(node, yaml.MappingNode):
-                yield from _mentioned(project, _defaults(node, shown), seen)
-
-
-def _is_override(entry: yaml.Node) -> bool:
-    return any(key.value.startswith("override ") for key, _ in yamlfile.pairs(entry))
-
-
-def _choice(group: str, option: str | list[str] | None) -> yaml.Node:
-    """An entry of a defaults list."""
-    name = yaml.ScalarNode("tag:yaml.org,2002:str", group)
-    if isinstance(option, list):
-        return yaml.MappingNode("tag:yaml.org,2002:map", [(name, yaml.SequenceNode("tag:yaml.org,2002:seq", []))])
-    tag, text = ("null", "null") if option is None else ("str", option)
-    return yaml.MappingNode("tag:yaml.org,2002:map", [(name, yaml.ScalarNode(f"tag:yaml.org,2002:{tag}", text))])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +20,61 @@ _yaml: Any = yaml  # its stubs leave streams and events untyped
 CORE_TAG = "tag:yaml.org,2002:"
 PLAIN_TYPES = frozenset({"null", "bool", "int", "float", "str", "seq", "map", "merge", "value", "timestamp"})
 MAX_BYTES = 1024 * 1024
-SMALL = 16 * 1024
-"""Without aliases, so few bytes cannot hold enough to matter."""
+MAX_DIGITS = 400
+"""Of a number without quotes; Python itself refuses to read more than some thousands."""
 MAX_VALUES = 50_000
 MAX_LEVELS = 50
 
 
-def read(path: Path, shown: str) -> yaml.Node | None:
-    """A file's node tree; None for an empty file.
+@dataclass(slots=True)
+class Document:
+    """A file that takes part in a composition; what is wrong in it may be taken out of its tree.
+
+    Attributes:
+        name: As a defaults list names it: `agent`, `model/gpt`.
+        path: The file.
+        shown: How to name it to a person.
+        node: Its tree.
+        text: What stands in the file.
+        changed: Whether the tree is no longer what stands in the file.
+    """
+
+    name: str
+    path: Path
+    shown: str
+    node: yaml.MappingNode
+    text: str = ""
+    changed: bool = False
+
+    @property
+    def head(self) -> list[str]:
+        """The comments and empty lines before anything else, where Hydra looks for a package."""
+        return list(takewhile(lambda line: not line.strip() or line.startswith("#"), self.text.splitlines()))
+
+    @property
+    def package(self) -> str:
+        """What a `# @package` line of the file says; empty if there is none."""
+        found = [match[1] for line in self.head if (match := re.match(r"#\s*@package\s+(\S+)", line))]
+        return found[-1] if found else ""
+
+    def render(self) -> str:
+        """The file for Hydra: as it stands, or what is left of it."""
+        return "\n".join([*self.head, dump(self.node)]) if self.changed else self.text
+
+
+def read(name: str, path: Path, shown: str) -> Document:
+    """Reads a configuration file, which is measured before it is looked at.
 
     Args:
+        name: As a defaults list names it.
         path: The file.
         shown: How to name it in messages.
 
     Raises:
-        AssemblerError: It cannot be read, is not YAML, or is larger or more entangled than any configuration
-            (``config/unreadable``, ``config/bad-yaml``, ``config/too-large``).
+        AssemblerError: It cannot be read, is not a mapping in YAML, or is larger or more entangled than any
+            configuration (``config/unreadable``, ``config/bad-yaml``, ``config/not-a-mapping``, ``config/too-large``).
     """
-    try:
-        data = path.read_bytes()
-        if len(data) > MAX_BYTES:
-            raise problem("config/too-large", f"{len(data)} bytes; a file may have {MAX_BYTES}", where=Where(shown))
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise problem("config/unreadable", f"cannot be read: {error.strerror}", where=Where(shown)) from error
-    except UnicodeDecodeError as error:
-        raise problem("config/unreadable", f"not UTF-8 at byte {error.start}", where=Where(shown)) from error
+    text = _text(path, shown)
     _guard(text, shown)
     try:
         node = _yaml.compose(text, Loader=LOADER)
@@ -55,25 +87,35 @@ def read(path: Path, shown: str) -> yaml.Node | None:
     problems = [found for each in _each(node) for found in _refused(each, shown)]
     if problems:
         raise AssemblerError(*problems)
-    return node
+    if node is None or (isinstance(node, yaml.ScalarNode) and node.tag == CORE_TAG + "null"):
+        node = empty()
+    if not isinstance(node, yaml.MappingNode):
+        raise problem(
+            "config/not-a-mapping", "a configuration file is a mapping of keys", where=place(shown, node.start_mark)
+        )
+    return Document(name, path, shown, node, text)
 
 
-def scan(path: Path, shown: str) -> None:
-    """Makes sure that a file can be loaded without stalling; whatever else is wrong is told where it is used.
+def empty() -> yaml.MappingNode:
+    """The tree of a file that says nothing."""
+    return yaml.MappingNode(CORE_TAG + "map", [])
 
-    Raises:
-        AssemblerError: It is larger or more entangled than any configuration (``config/too-large``).
-    """
+
+def _text(path: Path, shown: str) -> str:
     try:
-        data = path.read_bytes()
-    except OSError:
-        return
-    if len(data) > SMALL or (b"&" in data and b"*" in data):
-        try:
-            read(path, shown)
-        except AssemblerError as error:
-            if error.diagnostics[0].code == "config/too-large":
-                raise
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise problem("config/unreadable", "not a file", where=Where(shown))
+        if status.st_size > MAX_BYTES:
+            raise problem(
+                "config/too-large", f"{status.st_size} bytes; a file may have {MAX_BYTES}", where=Where(shown)
+            )
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise problem("config/unreadable", f"cannot be read: {error.strerror}", where=Where(shown)) from error
+    except UnicodeDecodeError as error:
+        raise problem("config/unreadable", f"not UTF-8 at byte {error.start}", where=Where(shown)) from error
 
 
 def dump(node: yaml.Node) -> str:
@@ -129,12 +171,26 @@ def _refused(node: yaml.Node, shown: str) -> Iterator[Diagnostic]:
     if node.tag.removeprefix(CORE_TAG) not in PLAIN_TYPES:
         message = f"the tag `{node.tag}` would make something other than plain data"
         yield Diagnostic("config/bad-yaml", message, where=place(shown, node.start_mark), hint="remove it")
+    if node.tag == CORE_TAG + "int" and len(node.value) > MAX_DIGITS:
+        message = f"a number of {len(node.value)} characters"
+        yield Diagnostic(
+            "config/bad-yaml", message, where=place(shown, node.start_mark), hint="quote it, or shorten it"
+        )
+    if isinstance(node, yaml.MappingNode):
+        yield from _odd_keys(node, shown)
     names: set[str] = set()
     for key, _ in pairs(node):
         if key.value in names:
             message = f"the key `{key.value}` stands twice"
             yield Diagnostic("config/bad-yaml", message, where=place(shown, key.start_mark), hint="remove one")
         names.add(key.value)
+
+
+def _odd_keys(node: yaml.MappingNode, shown: str) -> Iterator[Diagnostic]:
+    """YAML takes anything for a key, OmegaConf does not."""
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            yield Diagnostic("config/bad-yaml", "a key is a text", where=place(shown, key.start_mark))
 
 
 @dataclass(slots=True)
