@@ -15,6 +15,7 @@ from assembler.components import UNKNOWN_KEY, BuildContext
 from assembler.config.compose import Composition, compose
 from assembler.config.project import locate
 from assembler.config.provenance import Place, trace
+from assembler.config.rebase import rebased
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean, nearest
 from assembler.secret import Secret, is_reference
 
@@ -34,11 +35,15 @@ def load(conf: str | Path, overrides: Sequence[str] = (), cwd: Path | None = Non
         AssemblerError: Everything that is wrong with it, each with its place.
     """
     composition = compose(locate(conf, cwd), overrides)
-    return validate(composition), composition
+    return validate(composition, cwd or Path.cwd()), composition
 
 
-def validate(composition: Composition) -> AgentConfig:
+def validate(composition: Composition, cwd: Path) -> AgentConfig:
     """The declared agent of a composition.
+
+    Args:
+        composition: What was composed.
+        cwd: Against which the paths in overrides resolve.
 
     Raises:
         AssemblerError: Everything that stopped the composition, and one diagnostic for each value that does not fit, at
@@ -50,10 +55,12 @@ def validate(composition: Composition) -> AgentConfig:
     rooms = {room: data.get(room) for room in _INHERITING_ROOMS}
     inherit = {room: cast("dict[str, Any]", value) for room, value in rooms.items() if isinstance(value, dict)}
     invalid: list[dict[str, Any]] = []
+    context = BuildContext(inherit)
     try:
-        config = AgentConfig.model_validate(data, context=BuildContext(inherit))
+        config = AgentConfig.model_validate(data, context=context)
         if not composition.problems and not composition.unplaced:
-            return config
+            moved = rebased(data, config, composition.overrides, composition.project.folder, cwd)
+            return config if moved is None else AgentConfig.model_validate(moved, context=context)
     except ValidationError as error:
         invalid = cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False))
     places = trace(composition)
