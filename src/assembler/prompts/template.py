@@ -31,7 +31,7 @@ class TextFile(Config):
             AssemblerError: It cannot be read as UTF-8 (``prompt/unreadable-file``).
         """
         try:
-            return (base / self.file).read_text("utf-8-sig")
+            return (base / self.file.expanduser()).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise problem("prompt/unreadable-file", f"cannot read `{self.file}`: {reason}") from error
