@@ -83,7 +83,8 @@ def test_a_missing_program_is_named() -> None:
 def test_the_map_is_laid_over_the_shipped_one() -> None:
     runner = Sandbox.model_validate({"interpreters": {".rb": "ruby", ".js": None}})
     assert runner.interpreters == {".py": "{python}", ".sh": "bash", ".rb": "ruby"}
-    assert Sandbox.model_validate(runner.model_dump() | {"kind": None}).interpreters[".rb"] == "ruby"
+    again = runner.model_dump(exclude={"kind"})
+    assert Sandbox.model_validate({name: again[name] for name in Sandbox.model_fields}).interpreters[".rb"] == "ruby"
 
 
 @pytest.mark.parametrize(
