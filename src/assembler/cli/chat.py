@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assembler.cli import progress
 from assembler.cli.approve import terminal_approver
-from assembler.cli.main import DONE
+from assembler.cli.commands import DONE
 from assembler.cli.output import answer, tell
 
 if TYPE_CHECKING:

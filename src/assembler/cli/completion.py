@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from assembler.cli.commands import COMMANDS, DONE
 from assembler.cli.output import answer
 from assembler.errors import did_you_mean, problem
 
@@ -36,11 +37,11 @@ def main(arguments: Sequence[str]) -> int:
     asked = arguments[0] if arguments else ""
     if asked in {"-h", "--help"}:
         answer(_HELP)
-        return 0
+        return DONE
     if asked not in SCRIPTS:
         raise problem("cli/no-such-shell", f"there is no completion for `{asked}`", hint=did_you_mean(asked, SCRIPTS))
     answer(SCRIPTS[asked], end="")
-    return 0
+    return DONE
 
 
 def complete(arguments: Sequence[str]) -> int:
@@ -54,7 +55,7 @@ def complete(arguments: Sequence[str]) -> int:
     broken = token[: len(token) - len(part)] if token.endswith(part) else ""
     for candidate in sorted(set(candidates(line))):
         answer(candidate.removeprefix(broken))
-    return 0
+    return DONE
 
 
 def candidates(line: str) -> Iterator[str]:
@@ -63,8 +64,6 @@ def candidates(line: str) -> Iterator[str]:
     Args:
         line: The line as far as it is typed.
     """
-    from assembler.cli.main import COMMANDS
-
     *before, token = line.split(" ")
     words = [word for word in before if word]
     if len(words) == 1:

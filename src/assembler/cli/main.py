@@ -9,21 +9,8 @@ from importlib import import_module
 from io import TextIOWrapper
 
 import assembler
+from assembler.cli.commands import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG
 from assembler.errors import AssemblerError, Diagnostic, problem
-
-COMMANDS = {
-    "run": ("assembler.cli.run", "run an agent: one input, or a chat"),
-    "skills": ("assembler.cli.skills", "list the skills that an agent sees"),
-    "completion": ("assembler.cli.completion", "print what bash, zsh or fish needs to complete"),
-}
-"""Each command's module, imported when it is called, and what it does."""
-
-DONE = 0
-FAILED = 1
-WRONG = 2
-FINDINGS = 3
-WAITING = 4
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

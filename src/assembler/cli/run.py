@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from assembler.cli import arguments as command_line
 from assembler.cli import progress
 from assembler.cli.arguments import Once, Parser
-from assembler.cli.main import DONE, FAILED, INTERRUPTED, WAITING
+from assembler.cli.commands import DONE, FAILED, INTERRUPTED, WAITING
 from assembler.cli.output import answer
 from assembler.errors import problem
 from assembler.events import Event

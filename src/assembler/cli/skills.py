@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assembler.cli import arguments as command_line
-from assembler.cli.main import DONE
+from assembler.cli.commands import DONE
 from assembler.cli.output import answer, tell_diagnostics
 from assembler.errors import Diagnostic, did_you_mean, problem
 

@@ -1,0 +1,17 @@
+"""What the command line has: its commands, and the exit codes that they end with."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "run": ("assembler.cli.run", "run an agent: one input, or a chat"),
+    "skills": ("assembler.cli.skills", "list the skills that an agent sees"),
+    "completion": ("assembler.cli.completion", "print what bash, zsh or fish needs to complete"),
+}
+"""Each command's module, imported when it is called, and what it does."""
+
+DONE = 0
+FAILED = 1
+WRONG = 2
+FINDINGS = 3
+WAITING = 4
+INTERRUPTED = 130
