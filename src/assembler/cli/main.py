@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Without the program's name; the process's own by default.
 
     Returns:
-        0 done; 1 the run failed or met a limit; 2 wrong usage or configuration; 3 findings; 4 waiting for an answer;
+        0 done; 1 the run failed or met a limit; 2 wrong usage or configuration; 4 waiting for an answer;
         130 interrupted.
     """
     from assembler.cli.output import tell, tell_diagnostics
