@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from assembler import Cache, FilesSource
-from assembler.skills.skill import SourceContext
+from assembler.skills.skill import Source, SourceContext
 from bench.measure import Figure, clock, in_turn
 
 COUNT = 1000
@@ -49,10 +49,13 @@ def measure() -> list[Figure]:
     ]
 
 
-def _list(source: object, context: SourceContext) -> None:
-    found = asyncio.run(source.list_skills(context))  # type: ignore[attr-defined]
-    if len(found) != COUNT:
-        raise SystemExit(f"listed {len(found)} skills instead of {COUNT}")
+def _list(source: Source, context: SourceContext) -> None:
+    async def listed() -> int:
+        return len(await source.list_skills(context))
+
+    found = asyncio.run(listed())
+    if found != COUNT:
+        raise SystemExit(f"listed {found} skills instead of {COUNT}")
 
 
 def _read(root: Path) -> None:

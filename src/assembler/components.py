@@ -138,7 +138,7 @@ class Component(Config):
         except AssemblerError as error:
             first = error.diagnostics[0]
             context = {"text": first.message, "hint": first.hint}
-            raise PydanticCustomError(first.code, "{text}", context) from error  # type: ignore[arg-type]
+            raise PydanticCustomError(cast("Any", first.code), "{text}", context) from error
         if not (isinstance(found, type) and issubclass(found, cls)):
             context = {"kind": kind, "room": cls.room}
             raise PydanticCustomError("component/wrong-room", "`{kind}` is not a class of the room `{room}`", context)

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output is gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception as error:
+    except Exception as error:  # whatever was not foreseen is told as such, and shown when asked for
         if debug:
             raise
         tell_diagnostics([_unforeseen(error)])
