@@ -16,7 +16,9 @@ from assembler.config.compose import Composition, compose
 from assembler.config.project import locate
 from assembler.config.provenance import Place, trace
 from assembler.config.rebase import rebased
+from assembler.config.rootfile import OMITTED
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean, nearest
+from assembler.kinds import BUILT_IN, find_kind
 from assembler.secret import Secret, is_reference
 
 _INHERITING_ROOMS = ("runner",)
@@ -117,9 +119,10 @@ def _diagnostic(
     if kind.startswith("secret/"):
         where = next((override.masked for override in composition.overrides if override.where == where), where)
     if kind == UNKNOWN_KEY:
-        hint = (
-            str(context["hint"]) if len(path) > 1 else _unknown_hint(key, composition, typed=where.override is not None)
-        )
+        if len(path) == 1:
+            hint = _unknown_hint(key, composition, typed=where.override is not None)
+        else:
+            hint = _leftover_hint(path) or str(context["hint"])
         return Diagnostic(kind, f"there is no key `{key}`", where=where, hint=hint)
     if kind == "missing":
         hint = _missing_hint(path, composition)
@@ -172,6 +175,17 @@ def _at(data: Any, path: Iterable[str | int]) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return data
+
+
+def _leftover_hint(path: Sequence[str | int]) -> str:
+    """What to do about a key of another kind, left over where a kind was changed by value; empty if it is of none."""
+    room = str(path[0])
+    if len(path) != 2 or room not in OMITTED:
+        return ""
+    for kind in BUILT_IN.get(room, {}):
+        if path[1] in find_kind(room, kind).model_fields:
+            return f"it is a key of the kind `{kind}`; to change a kind, choose an option: `{room}=...`"
+    return ""
 
 
 def _unknown_hint(key: str, composition: Composition, *, typed: bool) -> str:

@@ -83,7 +83,7 @@ def _absolute(path: Path) -> Path:
 
 def _from_path(file: Path, text: str) -> Project:
     if not os.path.isfile(file):  # noqa: PTH113  (Path.is_file raises for a name that is too long)
-        near = [path.name for path in file.parent.glob("*" + SUFFIX)] if os.path.isdir(file.parent) else []  # noqa: PTH112
+        near = [path.name for path in file.parent.glob("*" + SUFFIX)] if os.path.isdir(file.parent) else []  # noqa: PTH112  (as above)
         raise problem("config/no-such-root", f"there is no file `{text}`", hint=did_you_mean(file.name, near))
     conf = file.parent
     return Project(conf.parent if conf.name == "conf" else conf, conf, file.stem)
