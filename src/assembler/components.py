@@ -13,8 +13,9 @@ imported that is not used. Components are values: what needs state, they make.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import (
@@ -36,6 +37,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from assembler.errors import AssemblerError, did_you_mean
 from assembler.kinds import find_kind
+from assembler.powers import Power
 
 PYTHON_KIND = "python"
 UNKNOWN_KEY = "config/unknown-key"
@@ -57,6 +59,16 @@ class Config(BaseModel):
             raise _with_nearest_keys(
                 error, [*cls.model_fields, *(["kind"] if issubclass(cls, Component) else [])]
             ) from None
+
+    def powers(self, base: Path) -> Iterable[Power]:
+        """What it would start, read or reach by itself, without what is declared within it.
+
+        Finding that out runs, reads and contacts nothing. The keys of each power are those of this part.
+
+        Args:
+            base: The project's folder, against which relative paths resolve.
+        """
+        return ()
 
 
 class Entry(Config):

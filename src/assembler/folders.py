@@ -1,4 +1,4 @@
-"""Removing folders that somebody else may have filled."""
+"""Folders: where a declared one lies, and removing one that somebody else may have filled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
+
+
+def located(path: Path, base: Path) -> Path:
+    """Where a declared path lies, its links not followed.
+
+    Args:
+        path: As declared: absolute, from ``~``, or relative. A home that nobody has is taken as a name.
+        base: The folder against which it resolves.
+    """
+    return base / os.path.expanduser(path)  # noqa: PTH111  (Path.expanduser raises where there is no such home)
 
 
 def discard_tree(path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 from assembler.components import Config
 from assembler.errors import first_line, problem
+from assembler.folders import located
+from assembler.powers import Power, reads
 from assembler.values import JSON, clean_text, to_json
 
 MAX_SOURCE = 256 * 1024
@@ -24,6 +26,10 @@ class TextFile(Config):
     file: Path
     """Path, relative to the project's folder."""
 
+    def powers(self, base: Path) -> Iterable[Power]:
+        """Reading it, where it lies outside of the project."""
+        return reads(self.file, base, ("file",))
+
     def read(self, base: Path) -> str:
         """The file's text.
 
@@ -31,7 +37,7 @@ class TextFile(Config):
             AssemblerError: It cannot be read as UTF-8 (``prompt/unreadable-file``).
         """
         try:
-            return (base / self.file.expanduser()).read_text("utf-8-sig")
+            return located(self.file, base).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise problem("prompt/unreadable-file", f"cannot read `{self.file}`: {reason}") from error

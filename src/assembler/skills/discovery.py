@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assembler.digests import digest_bytes
 from assembler.errors import AssemblerError, Diagnostic, Severity, Where
+from assembler.folders import located
 from assembler.skills.file_skill import FileSkill
 from assembler.skills.folder import SkillFolder
 from assembler.skills.frontmatter import Mode, parse
@@ -76,10 +77,7 @@ class _Finder:
 
     def search(self, path: Path) -> None:
         """Searches one path: a skill, a folder of skills, or a repository; it may be a link itself."""
-        try:
-            full = os.path.normpath(self._how.base / path.expanduser())
-        except RuntimeError:  # `~` of somebody who has no home
-            full = os.path.normpath(self._how.base / path)
+        full = os.path.normpath(located(path, self._how.base))
         shown = self._shown(full)
         if not os.path.isdir(full):  # noqa: PTH112 - texts, not paths, for speed
             found = "is a file, not a folder" if os.path.exists(full) else "does not exist"  # noqa: PTH110

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assembler.powers import Power, reads
 from assembler.skills.discovery import Search, find_skills
 from assembler.skills.frontmatter import Mode
 from assembler.skills.skill import Skill, SourceContext
@@ -32,6 +33,10 @@ class FilesSource(SkillSource, kind="files"):
     hard_links: Literal["refuse", "allow"] = "refuse"
     """Whether files that have a second name outside their skill are read: it may be a file that is none of theirs, or
     the cache of a package manager that shares files this way."""
+
+    def powers(self, base: Path) -> Iterable[Power]:
+        """Reading what lies outside of the project."""
+        return (power for path in self.paths for power in reads(path, base, ("paths",)))
 
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:
         """The skills, sorted by path in each of the paths.
