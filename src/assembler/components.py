@@ -12,7 +12,6 @@ imported that is not used. Components are values: what needs state, they make.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +38,6 @@ from assembler.errors import AssemblerError, did_you_mean
 from assembler.kinds import find_kind
 from assembler.powers import Power
 
-PYTHON_KIND = "python"
 UNKNOWN_KEY = "config/unknown-key"
 IN_ORDER = "in order"
 """Context of a dump in which named entries are lists of names and values."""
@@ -84,25 +82,11 @@ class BuildContext:
 
     Attributes:
         inherit: By room, the configuration that an entry of the same kind (or of none) extends.
+        project: Folder of the project, whose own code provides no kinds.
     """
 
     inherit: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-
-
-class PythonRef(Config):
-    """A Python object named from YAML, as ``package.module:Name``.
-
-    Declared here, refused everywhere until consent to a configuration's powers exists.
-    """
-
-    target: str
-    """Module and attribute: `package.module:Name`."""
-
-    @model_validator(mode="after")
-    def _has_one_attribute(self) -> Self:
-        if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", self.target):
-            raise PydanticCustomError("component/bad-target", "expected `package.module:Name`")
-        return self
+    project: Path | None = None
 
 
 class Component(Config):
@@ -135,25 +119,25 @@ class Component(Config):
         kind = data.pop("kind", None)
         if not isinstance(kind, str):
             raise PydanticCustomError("component/no-kind", "expected a `kind`, the name of what this is")
-        return cls.of_kind(kind).model_validate(data, context=context)
+        return cls.of_kind(kind, context).model_validate(data, context=context)
 
     @classmethod
-    def of_kind(cls, kind: str) -> type[Self]:
-        """The class of this room that is registered under a kind."""
-        if kind == PYTHON_KIND:
-            raise PydanticCustomError(
-                "component/python-refused",
-                "`kind: python` would import code that nobody consented to; use a kind that is installed",
-            )
+    def of_kind(cls, kind: str, context: BuildContext | None = None) -> type[Self]:
+        """The class of this room that is registered under a kind.
+
+        Args:
+            kind: Its registered name.
+            context: Says whose code provides no kinds.
+        """
         try:
-            found = find_kind(cls.room, kind)
+            found = find_kind(cls.room, kind, context.project if context is not None else None)
         except AssemblerError as error:
             first = error.diagnostics[0]
-            context = {"text": first.message, "hint": first.hint}
-            raise PydanticCustomError(cast("Any", first.code), "{text}", context) from error
+            told = {"text": first.message, "hint": first.hint}
+            raise PydanticCustomError(cast("Any", first.code), "{text}", told) from error
         if not (isinstance(found, type) and issubclass(found, cls)):
-            context = {"kind": kind, "room": cls.room}
-            raise PydanticCustomError("component/wrong-room", "`{kind}` is not a class of the room `{room}`", context)
+            told = {"kind": kind, "room": cls.room}
+            raise PydanticCustomError("component/wrong-room", "`{kind}` is not a class of the room `{room}`", told)
         return found
 
     @model_serializer(mode="wrap")

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from assembler.errors import did_you_mean, problem
+from assembler.python.modules import belongs_to
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "sources": {
         "files": "assembler.skills.sources.files:FilesSource",
         "inline": "assembler.skills.sources.inline:InlineSource",
+        "python": "assembler.skills.sources.python:PythonSource",
     },
     "decorators": {
         "cache": "assembler.skills.decorators.cache:Cache",
         "dedupe": "assembler.skills.decorators.dedupe:Dedupe",
         "filter": "assembler.skills.decorators.filter:Filter",
+        "python": "assembler.skills.decorators.python:PythonDecorator",
     },
     "runner": {
+        "python": "assembler.runners.python:PythonRunner",
         "sandbox": "assembler.runners.sandbox:Sandbox",
         "subprocess": "assembler.runners.plain:Subprocess",
     },
-    "tools": {},
+    "tools": {
+        "python": "assembler.tools.python:PythonToolset",
+    },
     "model": {
         "openai": "assembler.models.openai_responses:OpenAIResponses",
         "scripted": "assembler.models.scripted:Scripted",
@@ -34,7 +43,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
 """Dotted names by room and kind, imported when first used. A new kind is one file and one line here."""
 
 
-def find_kind(room: str, kind: str) -> Any:
+def find_kind(room: str, kind: str, outside: Path | None = None) -> Any:
     """The class that a room knows under a kind.
 
     Built-in kinds come from the table; entry points of the group ``assembler.<room>`` are looked at only for others,
@@ -43,6 +52,8 @@ def find_kind(room: str, kind: str) -> Any:
     Args:
         room: Name of the room, such as ``sources``.
         kind: Registered name, such as ``files``.
+        outside: Folder of a project whose own code provides no kinds: a project that somebody cloned may be on Python's
+            path, and its metadata would have it run unasked.
 
     Raises:
         AssemblerError: No such kind (``component/unknown-kind``), or its distribution fails to import
@@ -52,11 +63,12 @@ def find_kind(room: str, kind: str) -> Any:
     if name is not None:
         module, _, attribute = name.partition(":")
         return getattr(import_module(module), attribute)
-    installed = {entry.name: entry for entry in _entry_points(room)}
+    installed, own = _entry_points(room, outside)
     entry = installed.get(kind)
     if entry is None:
-        known = [*BUILT_IN.get(room, {}), *installed]
-        hint = did_you_mean(kind, known) or f"no kinds of `{room}` are installed"
+        hint = did_you_mean(kind, [*BUILT_IN.get(room, {}), *installed]) or f"no kinds of `{room}` are installed"
+        if kind in own:
+            hint = f"the project's own `{own[kind].value}` is used where it is installed, or named by `kind: python`"
         raise problem("component/unknown-kind", f"`{room}` has no kind `{kind}`", hint=hint)
     try:
         return entry.load()
@@ -68,7 +80,16 @@ def find_kind(room: str, kind: str) -> Any:
         ) from error
 
 
-def _entry_points(room: str) -> Iterable[Any]:
-    from importlib.metadata import entry_points
+def _entry_points(room: str, outside: Path | None) -> tuple[dict[str, EntryPoint], dict[str, EntryPoint]]:
+    """What provides kinds, by kind: the distributions on Python's path, and apart from them the project's own."""
+    from importlib.metadata import distributions
 
-    return entry_points(group=f"assembler.{room}")
+    installed: dict[str, EntryPoint] = {}
+    own: dict[str, EntryPoint] = {}
+    # Not `entry_points`: of two distributions of one name it shows the first alone, which may be the project's.
+    for distribution in distributions():
+        for entry in distribution.entry_points.select(group=f"assembler.{room}"):
+            # Where its metadata lies counts, not its code: a project that somebody installed to work on it is trusted.
+            is_own = outside is not None and belongs_to(Path(str(distribution.locate_file(""))), outside)
+            (own if is_own else installed).setdefault(entry.name, entry)
+    return installed, own

@@ -97,6 +97,10 @@ class SkillScript(ABC):
     description: str = ""
     schema: JSON = None
     """JSON Schema of the arguments, where they are known."""
+    needs_runner: bool = True
+    """Whether the runner runs it, which confines it; what runs itself has this process's rights, or another's."""
+    runs: str = ""
+    """What runs, for a person to read, where that is no file of the skill."""
 
     @abstractmethod
     async def run(self, arguments: JSON, context: RunContext) -> object:
@@ -149,6 +153,11 @@ class Skill(ABC):
     @abstractmethod
     def has_scripts(self) -> bool:
         """Whether it has anything to run; cheap."""
+
+    @property
+    def needs_runner(self) -> bool:
+        """Whether any of its scripts needs the runner; cheap. A skill whose scripts all run themselves says so."""
+        return self.has_scripts
 
     @abstractmethod
     async def digest(self) -> str:

@@ -23,12 +23,14 @@ class CallFacts:
         arguments: The decoded arguments.
         runs: What would run, for a person to read; empty where nothing does.
         digests: Digests of what would run, by what they are of; an approval is bound to them.
+        by_runner: Whether the agent's runner runs it, and confines it as it does.
     """
 
     match: Facts
     arguments: Mapping[str, JSON]
     runs: str = ""
     digests: tuple[tuple[str, str], ...] = ()
+    by_runner: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -113,7 +114,7 @@ class ReadSkillResource(_SkillTool):
     description = "Reads a file of a skill, such as a reference or a template that its instructions name."
 
     def __init__(self, skills: Sequence[Skill]) -> None:
-        resource: JSON = {"type": "string", "description": "Path of the file from the skill's folder."}
+        resource: JSON = {"type": "string", "description": "Name of the file, as loading the skill lists it."}
         super().__init__(skills, {"resource_name": resource}, required=("resource_name",))
 
     async def facts(self, arguments: Mapping[str, JSON]) -> CallFacts:
@@ -138,11 +139,11 @@ class RunSkillScript(_SkillTool):
 
     name = "run_skill_script"
     description = (
-        "Runs a script of a skill with the arguments that its instructions describe, and returns what it prints."
+        "Runs a script of a skill with the arguments that its instructions describe, and returns what comes of it."
     )
 
     def __init__(self, skills: Sequence[Skill]) -> None:
-        script: JSON = {"type": "string", "description": "Path of the script from the skill's folder."}
+        script: JSON = {"type": "string", "description": "Name of the script, as loading the skill lists it."}
         values: JSON = {"description": "An object of named options, or a list of command-line words."}
         super().__init__(skills, {"script_name": script, "arguments": values}, required=("script_name",))
 
@@ -150,17 +151,20 @@ class RunSkillScript(_SkillTool):
         """The script, the digest of everything that its skill consists of, and its arguments."""
         skill = self._skill(arguments)
         script = await self._script(skill, arguments)
-        digests = ((f"skill {skill.name}", await skill.digest()),)
         return CallFacts(
-            self._match(skill, script.name), arguments, runs=f"{skill.name}/{script.name}", digests=digests
+            self._match(skill, script.name),
+            arguments,
+            runs=f"{skill.name}/{script.name}" + (f" ({script.runs})" if script.runs else ""),
+            digests=((f"skill {skill.name}", await skill.digest()),),
+            by_runner=script.needs_runner,
         )
 
     async def invoke(self, arguments: Mapping[str, JSON], context: RunContext) -> ToolOutput:
-        """What the script printed, or what went wrong."""
+        """What the script printed or returned, or what went wrong."""
         script = await self._script(self._skill(arguments), arguments)
         result = await script.run(arguments.get("arguments"), context)
         if not isinstance(result, ScriptResult):
-            return ToolOutput(result)
+            return ToolOutput(_unforgeable(result) if isinstance(result, str) else result)
         details: dict[str, JSON] = {
             "isolation": result.isolation,
             "exit_code": result.exit_code,
@@ -211,16 +215,18 @@ def _named(name: str, things: Sequence[T], code: str, what: str, skill: Skill) -
 
 
 async def _listing(skill: Skill, context: RunContext) -> list[str]:
-    """A skill's files, as a block that its body cannot forge; of a script, whether it can run here."""
+    """What a skill has, as blocks that its body cannot forge; of a script, whether it can run here."""
+    scripts: Sequence[SkillScript] = await skill.scripts() if skill.has_scripts else ()
+    resources: Sequence[SkillResource] = await skill.resources() if skill.has_resources else ()
     lines: list[str] = []
     for title, names in (
-        ("scripts", [_script(script, context) for script in await skill.scripts()] if skill.has_scripts else []),
-        ("files", [resource.name for resource in await skill.resources()] if skill.has_resources else []),
+        ("scripts", [_script(script, context) for script in scripts]),
+        ("files", [_described(resource) for resource in resources]),
     ):
         if names:
             more = [f"(and {len(names) - MAX_LISTED} more)"] if len(names) > MAX_LISTED else []
             lines += [f"<skill_{title}>", *map(_unforgeable, names[:MAX_LISTED]), *more, f"</skill_{title}>"]
-    if skill.has_scripts:
+    if any(script.needs_runner for script in scripts):
         lines.append(
             "A script finds this folder in $SKILL_DIR, works in $SCRATCH_DIR, and finds files handed to it in inputs/."
         )
@@ -228,11 +234,20 @@ async def _listing(skill: Skill, context: RunContext) -> list[str]:
 
 
 def _script(script: SkillScript, context: RunContext) -> str:
-    try:
-        context.runner.check(script.name)
-    except AssemblerError as error:
-        return f"{script.name} (cannot run here: {error.diagnostics[0].message})"
-    return script.name
+    """A script on one line: what it does and takes, as far as that is known, and why it cannot run here."""
+    text = _described(script)
+    if script.schema is not None:
+        text += f"; arguments: {json.dumps(script.schema, ensure_ascii=False)}"
+    if script.needs_runner:
+        try:
+            context.runner.check(script.name)
+        except AssemblerError as error:
+            text += f" (cannot run here: {error.diagnostics[0].message})"
+    return text
+
+
+def _described(thing: SkillResource | SkillScript) -> str:
+    return f"{thing.name}: {' '.join(thing.description.split())}" if thing.description else thing.name
 
 
 def _was_loaded(head: str, name: str, items: Sequence[Item]) -> bool:

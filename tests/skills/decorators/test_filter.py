@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.python.importable import importable, key, trusting
 from tests.skills.support import Listed, Static, inline, list_of
 
+from assembler.errors import AssemblerError
+from assembler.python.refs import load
 from assembler.skills.decorators.filter import Filter
+from assembler.skills.skill import Skill
 
 SKILLS = [
     *inline("unit-converter", "csv-profile", source="ours"),
@@ -74,3 +80,85 @@ def test_a_source_that_fails_fails_through_it() -> None:
 
     with pytest.raises(RuntimeError, match="down"):
         asyncio.run(list_of(Filter().wrap(Failing())))
+
+
+def is_short(skill: Skill) -> bool:
+    return len(skill.name) < 12
+
+
+async def is_short_later(skill: Skill) -> bool:
+    await asyncio.sleep(0)
+    return is_short(skill)
+
+
+class Short:
+    async def __call__(self, skill: Skill) -> bool:
+        return is_short(skill)
+
+
+def looks_sync(skill: Skill) -> Any:
+    return is_short_later(skill)
+
+
+@pytest.mark.parametrize("predicate", [is_short, is_short_later, Short(), looks_sync])
+def test_a_predicate_decides_about_what_the_others_keep(predicate: Any) -> None:
+    asked: list[str] = []
+
+    def watched(skill: Skill) -> Any:
+        asked.append(skill.name)
+        return predicate(skill)
+
+    assert kept(predicate=predicate).names == ["csv-profile"]
+    found = kept(exclude=["unit-*"], predicate=watched)
+    assert found.names == ["csv-profile"]
+    assert asked == ["csv-profile", "internal-notes"]
+    assert found.codes == ["skills/filtered"] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [(None, "NoneType"), (1, "int"), ("yes", "str"), ([], "list"), (is_short, "function")]
+)
+def test_an_answer_that_is_none_hides_the_skill(answer: Any, told: str) -> None:
+    async def later(skill: Skill) -> Any:
+        return answer
+
+    for predicate in (lambda skill: answer, later):
+        found = kept(predicate=predicate)
+        assert found.names == []
+        assert found.codes == ["skills/bad-predicate"] * len(SKILLS)
+        assert {diagnostic.severity for diagnostic in found.diagnostics} == {"error"}
+        assert f"returned a {told}" in found.diagnostics[0].message
+
+
+@pytest.mark.parametrize("error", [ValueError("a secret"), StopIteration(), SystemExit(1), asyncio.CancelledError()])
+def test_a_predicate_that_fails_hides_the_skill(error: BaseException) -> None:
+    def fails(skill: Skill) -> bool:
+        if skill.name.startswith("unit"):
+            raise error
+        return True
+
+    found = kept(predicate=fails)
+    assert found.names == ["csv-profile", "internal-notes"]
+    assert found.codes == ["skills/bad-predicate"] * 2
+    assert "a secret" not in str(found.diagnostics)
+
+
+def test_a_predicate_that_blocks_does_not_block_the_event_loop() -> None:
+    threads: list[bool] = []
+
+    def where(skill: Skill) -> bool:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return True
+
+    assert kept(predicate=where).names == EVERY
+    assert not any(threads)
+
+
+def test_yaml_names_a_predicate(tmp_path: Path) -> None:
+    declared = Filter.model_validate({"predicate": {"target": "short_names:is_short"}})
+    with importable(tmp_path, {"short_names.py": "def is_short(skill): return len(skill.name) < 12"}):
+        filter_ = load(declared, is_trusted=trusting("short_names"), where=key)
+    assert asyncio.run(list_of(filter_.wrap(Static(*SKILLS)))).names == ["csv-profile"]
+    with pytest.raises(AssemblerError) as caught:
+        asyncio.run(list_of(declared.wrap(Static(*SKILLS))))
+    assert caught.value.diagnostics[0].code == "python/not-loaded"

@@ -8,19 +8,24 @@ from typing import Self
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
+from assembler.calling import call
 from assembler.errors import Diagnostic
 from assembler.matching import Match
+from assembler.python.refs import Function, FunctionRef
 from assembler.skills.decorators.base import SkillDecorator
 from assembler.skills.skill import Skill, Source, SourceContext
 
 
 class Filter(SkillDecorator, kind="filter"):
-    """Keeps the skills that `include` matches and `exclude` does not; `exclude` beats `include`."""
+    """Keeps the skills that `include` matches, `exclude` does not, and `predicate` agrees to."""
 
     include: Match | None = None
     """Skills to keep; every skill where it is left out. An empty list keeps none."""
     exclude: Match | None = None
-    """Skills to hide."""
+    """Skills to hide; it beats `include`."""
+    predicate: Function | None = None
+    """A Python function (`{target: package.module:Name}`), async or not, that is asked about each skill that the others
+    keep, and returns true for what stays; where it fails, the skill is hidden."""
 
     @model_validator(mode="after")
     def _looks_at_skills(self) -> Self:
@@ -30,8 +35,8 @@ class Filter(SkillDecorator, kind="filter"):
                 raise PydanticCustomError("skills/bad-filter", message)
         return self
 
-    def keeps(self, skill: Skill) -> bool:
-        """Whether a skill stays."""
+    def matches(self, skill: Skill) -> bool:
+        """Whether `include` and `exclude` let a skill stay."""
         if self.exclude is not None and self.exclude.matches(skill.facts):
             return False
         return self.include is None or self.include.matches(skill.facts)
@@ -48,9 +53,35 @@ class _Filtered:
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:
         kept: list[Skill] = []
         for skill in await self._inner.list_skills(context):
-            if self._filter.keeps(skill):
+            hidden = await self._why_hidden(skill)
+            if hidden is None:
                 kept.append(skill)
             else:
-                message = f"the skill `{skill.name}` of `{skill.source}` is hidden by a filter"
-                context.report(Diagnostic("skills/filtered", message, "info", skill.where))
+                context.report(hidden)
         return kept
+
+    async def _why_hidden(self, skill: Skill) -> Diagnostic | None:
+        predicate = self._filter.predicate
+        if not self._filter.matches(skill):
+            return _filtered(skill)
+        return None if predicate is None else await _asked(predicate, skill)
+
+
+def _filtered(skill: Skill) -> Diagnostic:
+    message = f"the skill `{skill.name}` of `{skill.source}` is hidden by a filter"
+    return Diagnostic("skills/filtered", message, "info", skill.where)
+
+
+async def _asked(predicate: FunctionRef, skill: Skill) -> Diagnostic | None:
+    """Why the predicate hides a skill; an answer that is neither true nor false is none, and hides it too."""
+    function = predicate.loaded
+    try:
+        answer = await call(function, skill)
+    except Exception as error:  # noqa: BLE001  a predicate is foreign code; what it says may hold a secret
+        why = f"failed with {type(error).__name__}"
+    else:
+        if isinstance(answer, bool):
+            return None if answer else _filtered(skill)
+        why = f"returned a {type(answer).__name__}, not true or false"
+    message = f"the skill `{skill.name}` of `{skill.source}` is hidden: the predicate `{predicate.target}` {why}"
+    return Diagnostic("skills/bad-predicate", message, where=skill.where)

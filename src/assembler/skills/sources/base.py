@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 from assembler.components import Component, Entry, NamedKinds
 from assembler.skills.decorators.base import SkillDecorator
@@ -15,6 +16,14 @@ class SkillSource(Component, Entry, room="sources"):
 
     decorators: NamedKinds[SkillDecorator] = {}
     """What this source's skills pass through, innermost first, before the decorators over all sources."""
+
+    def folders(self, base: Path) -> Sequence[Path]:
+        """Folders of this machine that the files of its scripts lie in.
+
+        Args:
+            base: Folder against which relative paths resolve.
+        """
+        return ()
 
     @abstractmethod
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:

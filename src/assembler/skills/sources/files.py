@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assembler.folders import located
 from assembler.powers import Power, reads
 from assembler.skills.discovery import Search, find_skills
 from assembler.skills.frontmatter import Mode
@@ -37,6 +38,10 @@ class FilesSource(SkillSource, kind="files"):
     def powers(self, base: Path) -> Iterable[Power]:
         """Reading what lies outside of the project."""
         return (power for path in self.paths for power in reads(path, base, ("paths",)))
+
+    def folders(self, base: Path) -> Sequence[Path]:
+        """What it searches."""
+        return [located(path, base) for path in self.paths]
 
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:
         """The skills, sorted by path in each of the paths.
