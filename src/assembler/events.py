@@ -8,6 +8,7 @@ from typing import Literal
 
 from assembler.errors import Diagnostic
 from assembler.items import Item
+from assembler.scrubbing import scrubbed, scrubbed_diagnostic, scrubbed_json
 from assembler.values import JSON
 
 Event = dict[str, JSON]
@@ -23,6 +24,9 @@ Status = Literal["completed", "requires_action", "limit", "cancelled", "failed"]
 @dataclass(frozen=True, slots=True)
 class Result:
     """What came of a run; the last event has the same fields.
+
+    What this process revealed is hidden in it, whoever said it: the person who asked may have typed a secret, and a
+    store that fails may name one.
 
     Attributes:
         status: How it ended.
@@ -44,6 +48,17 @@ class Result:
     reason: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    def __post_init__(self) -> None:
+        hidden = {
+            "output_text": scrubbed(self.output_text),
+            "items": tuple(scrubbed_json(item) for item in self.items),
+            "pending": tuple(scrubbed_json(request) for request in self.pending),
+            "reason": scrubbed(self.reason),
+            "diagnostics": tuple(scrubbed_diagnostic(diagnostic) for diagnostic in self.diagnostics),
+        }
+        for name, value in hidden.items():
+            object.__setattr__(self, name, value)  # the way to set a field of a frozen dataclass
+
     def to_event(self) -> Event:
         """The last event of a run."""
         return {
@@ -59,5 +74,5 @@ class Result:
 
 
 def diagnostic_event(diagnostic: Diagnostic) -> Event:
-    """Something that the run has to say without stopping."""
-    return {"type": "assembler.diagnostic", "diagnostic": diagnostic.to_json()}
+    """Something that the run has to say without stopping, with what this process revealed hidden in it."""
+    return {"type": "assembler.diagnostic", "diagnostic": scrubbed_diagnostic(diagnostic).to_json()}

@@ -12,6 +12,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from assembler.errors import problem
+from assembler.folders import located
+from assembler.scrubbing import hide
 
 _REFERENCE = re.compile(r"secret://(?:(env)/([A-Za-z_]\w*)|(file)/([\w/~%.-]+))", re.ASCII)
 """A variable's name, or a file's path in which everything else is percent-encoded, so that other text may follow."""
@@ -53,10 +55,14 @@ class Secret:
     def reveal(self) -> str:
         """The text with what its references stand for; never to be kept, shown or logged.
 
+        From then on ``scrubbing`` hides the text, and what each of its references stands for.
+
         Raises:
             AssemblerError: A variable is not set, or a file cannot be read (``secret/missing``).
         """
-        return _REFERENCE.sub(lambda found: _read(*_parts(found)), self._text)
+        text = _REFERENCE.sub(lambda found: _read(*_parts(found)), self._text)
+        hide(text)
+        return text
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -77,7 +83,7 @@ class Secret:
                 raise PydanticCustomError(
                     "secret/relative-file",
                     "the file of a secret is named by an absolute path, or from `~/`",
-                    {"hint": "${secret:file,/run/secrets/NAME}, or ${secret:file,~/NAME}"},
+                    {"hint": '${secret:file,/run/secrets/NAME}, or ${secret:file,"~/NAME"}'},
                 )
         return cls(text)
 
@@ -93,12 +99,21 @@ def _parts(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _read(kind: str, name: str) -> str:
-    if kind == "env":
-        value = os.environ.get(name)
-        if not value:
-            raise problem("secret/missing", f"the environment variable `{name}` is not set", hint=f"export {name}=...")
-        return value
+    """What a reference stands for, hidden from now on."""
+    value = _variable(name) if kind == "env" else _file(name)
+    hide(value)
+    return value
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise problem("secret/missing", f"the environment variable `{name}` is not set", hint=f"export {name}=...")
+    return value
+
+
+def _file(name: str) -> str:
     try:
-        return Path(name).expanduser().read_text("utf-8").strip()
+        return located(Path(name), Path("/")).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise problem("secret/missing", f"the secret file `{name}` cannot be read") from error

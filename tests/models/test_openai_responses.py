@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -14,17 +16,21 @@ import pytest
 from pydantic import ValidationError
 from tests.models.loopback import call, message, serve, stream
 
-from assembler import Agent, AgentConfig, AssemblerError, Result
+from assembler import Agent, AgentConfig, Result
 from assembler.secret import Secret
 
 KEY = "sk-test-0123456789"
 
 
-def run(url: str, **parts: Any) -> Result:
+def agent(url: str, **parts: Any) -> Agent:
     model = {"kind": "openai", "name": "m", "base_url": url, "retries": 0, **parts.pop("model", {})}
     skills = {"sources": {"inline": {"skills": {"greet": {"description": "Greets.", "instructions": "Say hello."}}}}}
     config = {"name": "a", "model": model, "skills": skills, "approval": {"default": "allow"}, **parts}
-    return Agent(AgentConfig.model_validate(config)).run_sync("hello")
+    return Agent(AgentConfig.model_validate(config))
+
+
+def run(url: str, **parts: Any) -> Result:
+    return agent(url, **parts).run_sync("hello")
 
 
 def test_a_run_with_a_tool_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,23 +88,6 @@ def test_a_missing_key_is_named_and_its_value_never_shown(monkeypatch: pytest.Mo
     result = run("http://127.0.0.1:9/v1", model={"api_key": "secret://env/MY_KEY"})
     assert result.status == "failed"
     assert "`MY_KEY` is not set" in result.reason
-
-
-@pytest.mark.parametrize(
-    ("base_url", "key"),
-    [
-        ("https://evil.example/v1", None),
-        ("https://evil.example/v1", "secret://env/OPENAI_API_KEY"),
-        ("https://api.openai.com/v1", "secret://env/AWS_SECRET_ACCESS_KEY"),
-        ("https://api.openai.com.evil.example/v1", "secret://env/OPENAI_API_KEY"),
-        ("http://api.openai.com/v1", "secret://env/OPENAI_API_KEY"),
-        ("http://127.0.0.1.evil.example/v1", None),
-        ("http://10.0.0.1/v1", None),
-    ],
-)
-def test_nothing_goes_where_nobody_consented_to(base_url: str, key: str | None) -> None:
-    with pytest.raises(AssemblerError, match="model/foreign-origin"):
-        run(base_url, model={"api_key": key})
 
 
 def test_a_key_in_the_clear_is_refused() -> None:
@@ -216,6 +205,42 @@ def test_a_key_that_the_provider_repeats_is_not_shown(monkeypatch: pytest.Monkey
     assert result.status == "failed"
     assert "[secret]" in result.reason
     assert KEY not in repr(result)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (401, {}, {"error": {"message": "x" * 490 + KEY}}),
+        [{"type": "error", "message": "x" * 490 + KEY}],
+        [{"type": "error", "error": {"message": "x" * 490 + KEY}}],
+        [{"type": "response.failed", "response": {"status": "failed", "error": {"message": "x" * 490 + KEY}}}],
+    ],
+)
+def test_no_part_of_a_key_is_left_where_a_message_is_cut(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with serve([answer]) as server:
+        result = run(server.url, model={"api_key": "secret://env/MY_KEY"})
+    assert "x" * 490 in result.reason
+    assert KEY[:6] not in repr(result)
+
+
+def test_no_log_holds_a_key(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever the libraries below log, and the event loop where it looks for bugs."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+
+    async def both(url: str) -> list[str]:
+        asyncio.get_running_loop().slow_callback_duration = 0
+        async with agent(url, model={"api_key": "secret://env/MY_KEY", "retries": 1}) as opened:
+            return [(await opened.run("hello")).status for _ in range(2)]
+
+    answers = [(503, {"Retry-After-Ms": "1"}, {}), (401, {}, {"error": {"message": KEY}}), stream(message("hello"))]
+    with serve(answers) as server:
+        assert asyncio.run(both(server.url), debug=True) == ["failed", "completed"]
+    assert {headers["authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+    for logger in ("asyncio", "openai._base_client", "httpx2", "httpcore2.http11"):
+        assert [record for record in caplog.records if record.name == logger], "it logs nothing that could be looked at"
+    assert KEY not in caplog.text
 
 
 @pytest.mark.parametrize(

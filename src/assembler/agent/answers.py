@@ -9,6 +9,7 @@ from typing import Any, cast
 from assembler.errors import AssemblerError, problem
 from assembler.events import Event
 from assembler.items import Item, text_of
+from assembler.scrubbing import scrubbed_json
 from assembler.values import Irreducible, to_json
 
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -46,7 +47,8 @@ def checked_event(event: object) -> Event | None:
     if not isinstance(event, Mapping):
         raise _malformed("an event that is no object")
     try:
-        known = cast("dict[str, Any]", to_json(cast("Mapping[str, Any]", event)))
+        # Scrubbed before anything is taken from it: a message that is cut might end within a secret.
+        known = cast("dict[str, Any]", scrubbed_json(to_json(cast("Mapping[str, Any]", event))))
     except Irreducible as error:
         raise _malformed(f"an event that is no JSON at {error.path}") from error
     kind = known.get("type")

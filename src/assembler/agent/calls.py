@@ -14,6 +14,7 @@ from assembler.approval.requests import Answer, ApprovalRequest, Approver
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean
 from assembler.events import Emit, diagnostic_event
 from assembler.items import CUT, Item, function_call_output
+from assembler.scrubbing import scrubbed, scrubbed_json
 from assembler.skills.skill import RunContext
 from assembler.tools.base import CallFacts, Tool, ToolOutput
 from assembler.values import JSON, Irreducible, to_json
@@ -52,7 +53,7 @@ class Call:
 
     def refuse(self, why: str) -> None:
         """Answers it without having run it."""
-        self.answer(ToolOutput(f"error: {why}", failed=True))
+        self.answer(_failure(f"error: {why}"))
 
     def stop(self, why: str) -> None:
         """Answers it when the run ends before it does: what started may have had effects, and must not look undone."""
@@ -134,21 +135,22 @@ class Caller:
             return
         call.tool = offered.tool
         try:
-            call.facts = await offered.tool.facts(offered.schema.decode(call.arguments))
+            facts = await offered.tool.facts(offered.schema.decode(call.arguments))
         except Exception as error:  # noqa: BLE001  facts are the tool's own code
             call.answer(self._failed(call.name, error))
             return
+        call.facts = replace(facts, runs=scrubbed(facts.runs))
         verdict = self._snapshot.config.approval.decide(call.facts.match)
         if verdict.action == "deny":
             why = f"rule `{verdict.rule}`" if verdict.rule else "the default"
             call.refuse(f"the policy does not allow this call ({why})")
         elif verdict.action == "ask":
-            runner = self._snapshot.runner(call.facts.match).model_dump(mode="json") if call.facts.runs else None
+            runner = self._snapshot.runner(call.facts.match).model_dump(mode="json") if call.facts.by_runner else None
             call.request = ApprovalRequest.of(call.call_id, call.facts, runner, verdict.rule)
 
     async def _ask(self, request: ApprovalRequest) -> Answer | None:
         """The answer to a request; None if nobody is there to give one."""
-        self._emit({"type": "assembler.approval.requested", **request.to_json()})
+        self._emit({"type": "assembler.approval.requested", **scrubbed_json(request.to_json())})
         if self._approver is None:
             return None
         try:
@@ -186,11 +188,12 @@ class Caller:
         self._emit({**output.details, "type": "assembler.tool.finished", **told, **ending})
 
     async def _invoke(self, tool: Tool, facts: CallFacts, context: RunContext) -> ToolOutput:
+        """What a tool hands back, as JSON in which nothing stands that this process revealed."""
         try:
             output = await self._steps.tool(tool, facts.arguments, context)
-            events = [cast("dict[str, JSON]", to_json(event)) for event in output.events]
-            details = cast("dict[str, JSON]", to_json(output.details))
-            return replace(output, value=to_json(output.value), details=details, events=events)
+            events = [cast("dict[str, JSON]", scrubbed_json(to_json(event))) for event in output.events]
+            details = cast("dict[str, JSON]", scrubbed_json(to_json(output.details)))
+            return replace(output, value=scrubbed_json(to_json(output.value)), details=details, events=events)
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
@@ -203,20 +206,25 @@ class Caller:
         if isinstance(error, AssemblerError):
             found = error.diagnostics
             lines = [f"error: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in found]
-            return ToolOutput("\n".join(lines), failed=True)
+            return _failure("\n".join(lines))
         if isinstance(error, Irreducible):
             message = f"`{name}` returned a value that has no JSON form at {error.path}: {error.reason}"
             self._emit(diagnostic_event(Diagnostic("tools/bad-value", message)))
-            return ToolOutput(f"error: {message}", failed=True)
+            return _failure(f"error: {message}")
         message = f"`{name}` failed: {self._reason(error)}"
         hint = "" if self._snapshot.config.errors == "detailed" else "errors=detailed shows what it said"
         self._emit(diagnostic_event(Diagnostic("tools/failed", message, hint=hint)))
-        return ToolOutput(f"error: {message}", failed=True)
+        return _failure(f"error: {message}")
 
     def _reason(self, error: BaseException) -> str:
         """What an exception says, which may hold secrets, where that may be shown; else its type."""
         detailed = self._snapshot.config.errors == "detailed"
         return type(error).__name__ + (f": {error}" if detailed else "")
+
+
+def _failure(told: str) -> ToolOutput:
+    """An output that is an error, in which nothing stands that this process revealed."""
+    return ToolOutput(scrubbed(told), failed=True)
 
 
 def _is_cancelled() -> bool:

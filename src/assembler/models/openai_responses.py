@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from datetime import timedelta
-from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -18,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from assembler.errors import AssemblerError, problem
 from assembler.items import Item
 from assembler.models.base import Model, ModelClient, ModelRequest
+from assembler.powers import Power, contacts
 from assembler.quantities import Duration
 from assembler.scope import Scope
 from assembler.secret import Secret
@@ -25,9 +24,6 @@ from assembler.values import JSON, Irreducible, to_json
 
 if TYPE_CHECKING:
     from assembler.models.openai_sdk import Events, Refused, Transport
-
-KNOWN = frozenset({("env/OPENAI_API_KEY", "https://api.openai.com")})
-"""Secrets with the origin that each may go to unasked; every other pair needs consent, which does not exist yet."""
 
 REASONING = "reasoning.encrypted_content"
 """What has to be asked for so that reasoning can be sent back to a provider that stores nothing:
@@ -37,7 +33,6 @@ _HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?
 _INLINE = frozenset({"message", "reasoning", "function_call", "function_call_output"})
 """Items that say all that they are about; others, such as those of a provider's own tools, need their ids."""
 
-_FAILURES = frozenset({"error", "response.failed"})
 _END = object()
 
 
@@ -69,29 +64,13 @@ class OpenAIResponses(Model, kind="openai"):
             raise PydanticCustomError("model/bad-url", "{why}", {"why": f"expected `https://HOST/PATH`: {why}"})
         return value
 
+    def powers(self, base: Path) -> Iterable[Power]:
+        """Sending the conversation, and the key, to the server."""
+        return contacts(self.base_url, self.api_key.references if self.api_key else (), ("base_url",), ("api_key",))
+
     def open(self, scope: Scope) -> ModelClient:
-        """A client that imports the SDK when the first request is about to be sent.
-
-        Raises:
-            AssemblerError: The conversation or a secret would go where nobody consented to (``model/foreign-origin``).
-        """
-        self._refuse_foreign()
+        """A client that imports the SDK when the first request is about to be sent."""
         return _Client(self, scope)
-
-    def _refuse_foreign(self) -> None:
-        parts = urlsplit(self.base_url)
-        origin = f"{parts.scheme}://{parts.netloc}"
-        if _is_loopback(parts.hostname or ""):
-            return
-        secrets = self.api_key.references if self.api_key else ()
-        if origin in {known for _, known in KNOWN} and all((secret, origin) in KNOWN for secret in secrets):
-            return
-        what = f"the conversation and {', '.join(secrets)}" if secrets else "the conversation"
-        raise problem(
-            "model/foreign-origin",
-            f"`model.base_url` would send {what} to {origin}, which nobody consented to",
-            hint="use a server on this machine (127.0.0.1), or the provider that the preset names",
-        )
 
 
 class _Client(ModelClient):
@@ -100,19 +79,9 @@ class _Client(ModelClient):
         self._scope = scope
         self._connecting = asyncio.Lock()
         self._transport: Transport | None = None
-        self._secrets: Sequence[str] = ()
         self._asks_for_reasoning = True
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[dict[str, JSON]]:
-        try:
-            async with aclosing(self._events(request)) as events:
-                async for event in events:
-                    yield cast("Any", self._hide_in(event)) if event.get("type") in _FAILURES else event
-        except AssemblerError as error:
-            told = (replace(found, message=self._hide(found.message)) for found in error.diagnostics)
-            raise AssemblerError(*told) from None  # what is behind it may repeat the key as well
-
-    async def _events(self, request: ModelRequest) -> AsyncGenerator[dict[str, JSON]]:
         transport = await self._connected()
         from assembler.models.openai_sdk import OpenAIError, Refused, failure
 
@@ -160,11 +129,7 @@ class _Client(ModelClient):
         from assembler.models.openai_sdk import Transport
 
         model = self._model
-        key = None
-        if model.api_key is not None:
-            key = _header_text(model.api_key)
-            parts = (Secret(f"secret://{quote(name, '/~')}").reveal() for name in model.api_key.references)
-            self._secrets = sorted({key, *(part.strip() for part in parts)} - {""}, key=len, reverse=True)
+        key = None if model.api_key is None else _header_text(model.api_key)
         seconds = model.timeout.total_seconds()
         return Transport(base_url=model.base_url, api_key=key, timeout=seconds, retries=model.retries)
 
@@ -183,20 +148,6 @@ class _Client(ModelClient):
             body["tools"] = list(request.tools)
         settings = {"temperature": model.temperature, "max_output_tokens": model.max_output_tokens}
         return body | {name: value for name, value in settings.items() if value is not None}
-
-    def _hide(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "[secret]")
-        return text
-
-    def _hide_in(self, value: JSON) -> JSON:
-        if isinstance(value, str):
-            return self._hide(value)
-        if isinstance(value, list):
-            return [self._hide_in(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self._hide_in(item) for key, item in value.items()}
-        return value
 
 
 async def _next(events: AsyncIterator[object], deadline: float) -> object:
@@ -265,15 +216,6 @@ def _wrong_with(url: str) -> str:
     if parts.query or parts.fragment:
         return "nothing may follow its path"
     return ""
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_about_reasoning(error: Refused) -> bool:

@@ -18,6 +18,7 @@ from openai import (
 )
 
 from assembler.errors import AssemblerError, problem
+from assembler.scrubbing import scrubbed
 from assembler.values import clean_text
 
 Events = AsyncStream[object]
@@ -120,5 +121,5 @@ def _reason(body: object, found: Mapping[str, Any]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A provider's text, cut: it may quote what was sent."""
-    return clean_text(" ".join(text.split()))[:500]
+    """A provider's text, cut: it may quote what was sent, and where it is cut no part of a key may be left."""
+    return clean_text(" ".join(scrubbed(text).split()))[:500]
