@@ -9,7 +9,27 @@ from pathlib import Path
 
 import pytest
 
+from assembler.config.load import load
+
 Project = Callable[[Mapping[str, str]], Path]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own, so that nothing is agreed to that the test does not agree to."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def agree() -> Callable[..., None]:
+    """Agrees to what a configuration asks for, as a person does with ``assemble trust``."""
+
+    def agree(conf: str, *overrides: str) -> None:
+        load(conf, overrides).consent().agree()
+
+    return agree
 
 
 @pytest.fixture

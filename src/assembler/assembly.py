@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from assembler.agent.agent import Agent
 from assembler.agent.config import AgentConfig
-from assembler.config.load import load
-from assembler.errors import AssemblerError, problem
+from assembler.config.consent import Terms
+from assembler.config.load import Declared, load
+from assembler.errors import NOWHERE, AssemblerError, problem
+from assembler.python import refs
 
 
 def assemble(
@@ -18,6 +21,8 @@ def assemble(
     *,
     services: Mapping[str, object] | None = None,
     cwd: Path | None = None,
+    trust: bool = False,
+    trust_modules: Sequence[str] = (),
 ) -> Agent:
     """Declares an agent; starts nothing, contacts nobody.
 
@@ -27,14 +32,18 @@ def assemble(
         services: Objects for callables of skills and tools, by name.
         cwd: Where ``conf`` is looked for, and against which the paths of an agent declared in Python resolve; the
             working directory by default.
+        trust: Whether the configuration may do whatever it declares, but for importing Python code. Otherwise opening
+            the agent stops where it would start, read or reach what nobody agreed to with ``assemble trust``.
+        trust_modules: Packages and modules whose objects it may name.
 
     Returns:
         The declared agent. ``async with agent`` opens it.
 
     Raises:
-        AssemblerError: Everything that is wrong with the configuration, each with its place; or the call itself is
-            wrong (``agent/bad-call``).
+        AssemblerError: Everything that is wrong with the configuration, each with its place; nobody agreed to the
+            environment variables that it reads (``trust/needed``); or the call itself is wrong (``agent/bad-call``).
     """
+    terms = Terms(everything=trust, modules=_modules(trust_modules))
     given = cast("object", overrides)
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise _bad_call(f"`overrides` is a list of texts, not {type(given).__name__}", "overrides=['env=prod']")
@@ -46,11 +55,34 @@ def assemble(
             raise _bad_call(
                 "overrides change a configuration in YAML, not one made in Python", "config.model_copy(update=...)"
             )
-        return Agent(conf, base=cwd, services=services)
+        gate = partial(refs.load, conf, is_trusted=terms.trusts, where=lambda path: NOWHERE)
+        return Agent(conf, base=cwd, services=services, gate=gate)
     if not isinstance(cast("object", conf), str | Path):
         raise _bad_call(f"`conf` is a name, a path or an AgentConfig, not {type(conf).__name__}", "AgentConfig(...)")
-    config, composition = load(conf, overrides, cwd)
-    return Agent(config, base=composition.project.folder, services=services, diagnostics=composition.warnings)
+    return agent_of(load(conf, overrides, cwd, terms), services)
+
+
+def agent_of(declared: Declared, services: Mapping[str, object] | None = None) -> Agent:
+    """The agent that a configuration declares.
+
+    Args:
+        declared: What was read.
+        services: Objects for callables of skills and tools, by name.
+    """
+    composition = declared.composition
+    return Agent(
+        declared.config,
+        base=composition.project.folder,
+        services=services,
+        diagnostics=composition.warnings,
+        gate=declared.admitted,
+    )
+
+
+def _modules(given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(cast("object", each), str) for each in given):
+        raise _bad_call("`trust_modules` is a list of names of modules", "trust_modules=['package']")
+    return tuple(given)
 
 
 def _bad_call(message: str, way_out: str) -> AssemblerError:

@@ -40,7 +40,6 @@ CODES: dict[str, str] = {
     "component/broken-kind": "The distribution that provides a kind fails to import.",
     "component/no-kind": "A component does not say which kind it is.",
     "component/not-a-mapping": "A component is written as something other than a mapping of options.",
-    "component/python-refused": "The configuration names Python code, which nobody consented to.",
     "component/unknown-kind": "The room has no kind of this name, neither built in nor installed.",
     "component/wrong-room": "The class behind a kind does not belong to the room that names it.",
     # configuration
@@ -76,7 +75,6 @@ CODES: dict[str, str] = {
     "model/cut": "The model's answer ended before it was complete.",
     "model/empty-turn": "A scripted turn neither calls nor says anything.",
     "model/failed": "The model answered with an error.",
-    "model/foreign-origin": "The conversation or a secret would go to a server that nobody consented to.",
     "model/malformed": "The model's answer breaks the protocol; nothing was run.",
     "model/refused": "The provider refused the request.",
     "model/timeout": "The model takes longer to answer than it may.",
@@ -85,6 +83,16 @@ CODES: dict[str, str] = {
     "prompt/bad-template": "A template has a mistake, an undeclared variable, or does what templates may not.",
     "prompt/reserved-variable": "A variable has a name that templates use for something else.",
     "prompt/unreadable-file": "A text file cannot be read.",
+    # Python objects named from YAML
+    "python/construction-failed": "A class cannot be called to make an object of it.",
+    "python/foreign-object": "A module only passes on what a target names: it is another module's, or a module.",
+    "python/import-failed": "A module that a target names raises an exception when it is imported.",
+    "python/misplaced-option": "An option of a Python object stands where nothing reads it.",
+    "python/no-such-module": "There is no module of this name on Python's path.",
+    "python/no-such-object": "A module has no object of this name.",
+    "python/not-loaded": "A Python object is used outside of an open agent, which imports it.",
+    "python/untrusted": "A Python object is named from a module that nobody trusts; it was not imported.",
+    "python/wrong-type": "A Python object is not what the place takes that names it.",
     # runners
     "runner/bad-input": "A file handed to a script cannot be given to it.",
     "runner/no-interpreter": "A script's file type has no interpreter on this machine.",
@@ -93,7 +101,7 @@ CODES: dict[str, str] = {
     "runner/start-failed": "A script could not be started.",
     "runner/unconfined": "Scripts run without isolation, with the rights of whoever started the agent.",
     "runner/unsupported": "The runner does not work on this system.",
-    "script/bad-arguments": "A script's arguments cannot be put on a command line or into its input.",
+    "script/bad-arguments": "A script's arguments are not what it takes, or cannot be put on a command line.",
     # schemas
     "schemas/carried": "A part of a schema travels as JSON text, since strict mode cannot express it.",
     "schemas/closed": "An object that did not say so takes only its declared properties.",
@@ -112,6 +120,7 @@ CODES: dict[str, str] = {
     "secret/literal": "A secret stands in the configuration itself instead of a reference.",
     "secret/misplaced": "A reference to a secret stands where its value would be shown.",
     "secret/missing": "A secret's variable is not set, or its file cannot be read.",
+    "secret/not-allowed": "A secret is read from an environment variable that does not stand in `allow_env`.",
     "secret/relative-file": "The file of a secret is named by a relative path.",
     "secret/unusable": "A secret holds what cannot be sent, such as several lines.",
     # skills
@@ -119,7 +128,9 @@ CODES: dict[str, str] = {
     "skills/bad-file-name": "A file's name cannot be shown or used, so the file is left out.",
     "skills/bad-filter": "A filter has nothing to filter by.",
     "skills/bad-frontmatter": "The head of a SKILL.md is not YAML, even with its values quoted.",
+    "skills/bad-function": "A function cannot be a script or a resource: nothing can fill its parameters.",
     "skills/bad-name": "A skill's name breaks the specification; a safe one stands in for it.",
+    "skills/bad-predicate": "A filter's predicate fails, or answers neither true nor false; the skill is hidden.",
     "skills/blank-lines": "Something stands before the head of a SKILL.md.",
     "skills/changed": "A skill changed while it was used; the next run uses it as it is then.",
     "skills/duplicate-key": "A field stands twice.",
@@ -155,4 +166,12 @@ CODES: dict[str, str] = {
     "tools/bad-value": "A tool returned a value that has no JSON form.",
     "tools/clash": "Two tools have one name.",
     "tools/failed": "A tool raised an exception.",
+    # consent
+    "trust/bad-record": "What was agreed to cannot be read, or others can write to it.",
+    "trust/changed": "The configuration asks for something that was agreed to, and that has changed since.",
+    "trust/needed": "The configuration would start, read or reach something that nobody agreed to.",
+    "trust/not-kept": "An agreement cannot be written to the state folder.",
+    "trust/other-digest": "The digest given with `--trust` is not that of what the configuration asks for.",
+    "trust/refused": "You were asked, and did not agree.",
+    "trust/too-large": "There is more code to agree to than can be looked at.",
 }

@@ -64,6 +64,10 @@ class Match(BaseModel):
         """Whether no key is given: an empty match means nothing in particular and matches nothing."""
         return not (self.skills or self.scripts or self.tools or self.sources or self.tags)
 
+    def is_about(self, tool: str) -> bool:
+        """Whether some call of a tool could match."""
+        return not self.is_empty and _one(self.tools, tool)
+
     def matches(self, facts: Facts) -> bool:
         """Whether every given key matches; an empty match matches nothing."""
         if self.is_empty:

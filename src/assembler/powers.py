@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from assembler.folders import located
+from assembler.presets.known import KNOWN, KNOWN_ORIGINS, KNOWN_SECRETS
 from assembler.values import JSON
 
 Action = Literal["contact", "send", "read", "variable", "import", "start", "run", "set"]
@@ -39,16 +41,20 @@ class Power:
         keys: The keys that make it so, below whoever declares it; a person who typed each of them agreed to it.
         binds: What else consent is bound to: with any other value it is another power.
         code: Files and folders that would execute; consent is bound to their bytes.
+        suffixes: How the names of those files in the folders end that can execute; empty where any file can.
     """
 
     action: Action
     target: str
     keys: tuple[Keys, ...] = ((),)
     binds: JSON = None
-    code: tuple[Path, ...] = field(default=(), repr=False)
+    code: tuple[Path, ...] = ()
+    suffixes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{ACTIONS[self.action]} {self.target}"
+        # In one line, whatever a name holds: what follows on a line of its own could pass for another power.
+        target = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in self.target)
+        return f"{ACTIONS[self.action]} {target}"
 
 
 def reads(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
@@ -64,6 +70,29 @@ def reads(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
     found = {written.resolve(), Path(os.path.normpath(written)).resolve()}
     for outside in sorted(each for each in found if not each.is_relative_to(base.resolve())):
         yield Power("read", str(outside), (keys,))
+
+
+def contacts(url: str, secrets: Iterable[str], url_keys: Keys, secret_keys: Keys) -> Iterable[Power]:
+    """The powers to send what an agent says and hears to a server, and secrets with it.
+
+    What the presets are known to do is left out, and so is a server on this machine, though not what it is sent: others
+    may listen there.
+
+    Args:
+        url: The server's address.
+        secrets: Names of the secrets that go with each request, such as ``env/NAME``.
+        url_keys: The key that holds the address.
+        secret_keys: The key that holds the secrets.
+    """
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}".lower()
+    if not is_loopback(parts.hostname or "") and origin not in KNOWN_ORIGINS:
+        yield Power("contact", origin, (url_keys,))
+    for secret in secrets:
+        if (secret, origin) not in KNOWN:
+            # Whoever types an address for a key that is known means that key.
+            keys = (url_keys,) if secret in KNOWN_SECRETS else (url_keys, secret_keys)
+            yield Power("send", f"{secret} to {origin}", keys)
 
 
 def is_loopback(host: str) -> bool:

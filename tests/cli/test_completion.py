@@ -32,7 +32,7 @@ def files(project: Any) -> Path:
     ("line", "expected"),
     [
         ("assemble r", ["run"]),
-        ("assemble ", ["completion", "run", "skills"]),
+        ("assemble ", ["completion", "run", "skills", "trust"]),
         ("assemble skills ", ["list"]),
         ("assemble completion f", ["fish"]),
         ("assemble run --j", ["--json"]),

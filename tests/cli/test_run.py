@@ -40,8 +40,10 @@ defaults: [{model: scripted}, {skills: greet}, {runner: subprocess}, {approval: 
 
 
 @pytest.fixture(autouse=True)
-def files(project: Any) -> Path:
-    return project(FILES)
+def files(project: Any, agree: Any) -> Path:
+    folder = project(FILES)
+    agree("agent")
+    return folder
 
 
 def assemble(*arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -257,7 +259,7 @@ def test_a_broken_skill_never_stops_the_others_and_is_told_once(tmp_path: Path, 
     project({name: text for name, text in BROKEN.items() if text is not None})
     (tmp_path / "skills/latin").mkdir()
     (tmp_path / "skills/latin/SKILL.md").write_bytes(b"---\nname: latin\ndescription: caf\xe9\n---\n")
-    done = assemble("run", "conf=agent", "-i", "greet")
+    done = assemble("run", "conf=agent", "runner=subprocess", "-i", "greet")
     assert (done.returncode, done.stdout) == (0, "hello from the script\n")
     for name in BROKEN:
         assert done.stderr.count(name) == 1, done.stderr

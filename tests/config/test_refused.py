@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
@@ -116,7 +116,7 @@ def test_no_text_at_all_reads_a_variable(a: str, b: str, c: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOPSECRET", READ_BY_NOBODY)
         patch.setenv("TOP", READ_BY_NOBODY)
-        resolved = resolve(config)
+        resolved = resolve(cast("Any", OmegaConf.to_container(config)), reads_variables=True)
     assert READ_BY_NOBODY not in f"{resolved.data}{resolved.problems}"
 
 
@@ -201,7 +201,7 @@ def test_a_resolver_of_the_host_is_neither_called_nor_lost(project: Any) -> None
         assert {each.code for each in told()} == {"config/refused-resolver"}
         assert assemble("agent", ["limits.turns=3"]).config.limits.turns == 3
         project({"conf/agent.yaml": "defaults: [{model: api}, _self_]\n"})
-        model: Any = assemble("agent", ["model.api_key='${secret:env,K}'"]).config.model
+        model: Any = assemble("agent", ["model.api_key='${secret:env,K}'", "allow_env.K=true"]).config.model
         assert str(model.api_key) == "secret://env/K"
         assert called == []
         assert OmegaConf.create({"x": "${secret:a}"}).x == "of the host"
@@ -290,7 +290,8 @@ def test_secrets_within_a_text(
     monkeypatch.setenv("P", "pass")
     folder = str(project({**BASE, "a b;c.txt": "from the file\n"}))
     written = text.replace("FOLDER", folder).replace("'", "''")
-    project({"conf/agent.yaml": f"defaults: [{{model: api}}, _self_]\nmodel: {{api_key: '{written}'}}\n"})
+    allowed = "allow_env: {U: true, P: true}"
+    project({"conf/agent.yaml": f"defaults: [{{model: api}}, _self_]\nmodel: {{api_key: '{written}'}}\n{allowed}\n"})
     model: Any = assemble("agent").config.model
     key: Secret = model.api_key
     assert key.references == tuple(each.replace("FOLDER", folder) for each in references)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -18,16 +19,21 @@ from assembler.agent.loop import Run, close_open_calls
 from assembler.agent.opened import Opened
 from assembler.agent.snapshot import Snapshot, Texts, take
 from assembler.approval.requests import Approver
-from assembler.errors import AssemblerError, Diagnostic, problem
+from assembler.errors import NOWHERE, AssemblerError, Diagnostic, Where, problem
 from assembler.events import Emit, Event, Result, diagnostic_event
 from assembler.items import Item, user_message
+from assembler.python import refs
 from assembler.runners.base import UNCONFINED
+from assembler.scrubbing import scrubbed_diagnostic, scrubbed_error, scrubbed_errors, scrubbed_json
 from assembler.sessions.base import Conversation
 from assembler.skills.skill import RunContext, SourceContext
 from assembler.values import clean_text
 from assembler.waiting import wait_through
 
 _LOG = logging.getLogger(__name__)
+
+Gate = Callable[[], AgentConfig]
+"""Gives what may be opened: a declaration with the Python objects that it names, once that was agreed to; blocks."""
 
 
 class Agent:
@@ -38,6 +44,8 @@ class Agent:
         base: Folder against which its relative paths resolve; the working directory by default.
         services: Objects for callables of skills and tools, by name.
         diagnostics: What was odd in the declaration; told once, in the first run.
+        gate: Asked each time before anything is opened; stops what nobody agreed to. Without one, what a program
+            declares by itself may do everything but import the Python objects that it names.
     """
 
     def __init__(
@@ -47,8 +55,10 @@ class Agent:
         base: Path | None = None,
         services: Mapping[str, object] | None = None,
         diagnostics: Sequence[Diagnostic] = (),
+        gate: Gate | None = None,
     ) -> None:
         self.config = config
+        self._gate = gate or partial(refs.load, config, is_trusted=_nobody, where=_nowhere)
         self._base = base or Path.cwd()
         self._services = dict(services or {})
         self._untold = list(diagnostics)
@@ -70,19 +80,22 @@ class Agent:
         """Opens the agent: lists skills, connects toolsets, compiles tools.
 
         Raises:
-            AssemblerError: Something that it declares is not there, or nothing can isolate its scripts
-                (``runner/no-isolation``).
+            AssemblerError: Nobody agreed to what it declares (``trust/...``), something of it is not there, or nothing
+                can isolate its scripts (``runner/no-isolation``).
         """
         if self._opened is not None or self._is_opening:
             raise problem("agent/open-already", "this agent is open already", hint="one `async with` at a time")
         self._is_opening = True
         try:
-            opened = await Opened.of(self.config)
-            try:
-                opened.snapshot = await self._current(opened)
-            except BaseException:
-                await opened.close()
-                raise
+            # In a thread: it reads files and imports modules.
+            config = await asyncio.to_thread(self._gate)
+            with scrubbed_errors():
+                opened = await Opened.of(config)
+                try:
+                    opened.snapshot = await self._current(opened)
+                except BaseException:
+                    await opened.close()
+                    raise
             self._opened = opened
         finally:
             self._is_opening = False
@@ -201,14 +214,15 @@ class Agent:
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
         async with opened.turn_of(session):
-            snapshot = await self.snapshot()
+            with scrubbed_errors():
+                snapshot = await self.snapshot()
+                stored = await opened.store.load(session) if session is not None else Conversation()
             snapshot.read_ahead()
             self._tell(emit)
-            stored = await opened.store.load(session) if session is not None else Conversation()
             said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
             said.append(user_message(clean_text(_said(text, handed))))
             names = [clean_text(name) for name, _ in handed]
-            context = RunContext(opened.scope, self.config.runner, handed, self._services)
+            context = RunContext(opened.scope, opened.config.runner, handed, self._services)
             caller = Caller(snapshot, opened.steps, context, approver, emit)
             run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
             try:
@@ -248,27 +262,29 @@ class Agent:
         if session is None:
             return None
         try:
-            await opened.store.append(session, run.added, expected=stored.version, digest=digest)
+            # What the user says is the one thing that nobody has scrubbed on its way here.
+            added = scrubbed_json(run.added)
+            await opened.store.append(session, added, expected=stored.version, digest=digest)
         except AssemblerError as error:
-            return error
+            return scrubbed_error(error)
         except Exception as error:  # noqa: BLE001  a store is foreign code, and the answer is there already
             return problem("session/not-kept", f"session `{session}` could not be kept: {type(error).__name__}")
         return None
 
     async def _current(self, opened: Opened) -> Snapshot:
-        texts = Texts.read(self.config, self._base)
+        texts = Texts.read(opened.config, self._base)
         skills = await opened.source.list_skills(SourceContext(base=self._base, report=self._report))
         if opened.snapshot is not None and await opened.snapshot.is_current(skills, texts):
             return opened.snapshot
-        fresh = take(self.config, texts, skills, opened.tools, self._report)
-        if any(skill.has_scripts for skill in skills):
-            await self._confine()
+        fresh = take(opened.config, texts, skills, opened.tools, self._report)
+        if any(skill.needs_runner for skill in skills):
+            await self._confine(opened.config)
         return fresh
 
-    async def _confine(self) -> None:
+    async def _confine(self, config: AgentConfig) -> None:
         """Finds out, before anything runs, what will confine scripts; refuses where nothing can and it must."""
-        overrides = [override.runner for override in self.config.scripts.values()]
-        for runner in {id(runner): runner for runner in (self.config.runner, *overrides)}.values():
+        overrides = [override.runner for override in config.scripts.values()]
+        for runner in {id(runner): runner for runner in (config.runner, *overrides)}.values():
             confinement = await runner.confinement()
             if confinement.name == UNCONFINED:
                 message = f"scripts run without isolation, with your rights: {confinement.why}"
@@ -288,6 +304,7 @@ class Agent:
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keeps what there is to say, each thing once."""
+        diagnostic = scrubbed_diagnostic(diagnostic)
         if diagnostic not in self._told:
             self._told.add(diagnostic)
             self._untold.append(diagnostic)
@@ -296,6 +313,16 @@ class Agent:
         untold, self._untold = self._untold, []
         for diagnostic in untold:
             emit(diagnostic_event(diagnostic))
+
+
+def _nobody(target: str) -> bool:
+    """What may be imported where nobody said what: nothing."""
+    return False
+
+
+def _nowhere(path: Sequence[str | int]) -> Where:
+    """Where a declaration stands that a program made."""
+    return NOWHERE
 
 
 def _ignore(event: Event) -> None:

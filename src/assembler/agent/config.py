@@ -5,6 +5,8 @@ YAML composes it, Python users build it by hand; an `Agent` is opened from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -15,6 +17,7 @@ from assembler.components import IN_ORDER, Config, Entry, Named, NamedKinds
 from assembler.digests import digest_json
 from assembler.matching import Match
 from assembler.models.base import Model
+from assembler.powers import Keys, Power
 from assembler.prompts.template import Prompt, TextFile
 from assembler.runners.base import Runner
 from assembler.runners.sandbox import Sandbox
@@ -22,6 +25,7 @@ from assembler.sessions.base import SessionBackend
 from assembler.sessions.memory import Memory
 from assembler.skills.declared import Skills
 from assembler.tools.base import Toolset
+from assembler.tools.skills import RunSkillScript
 from assembler.values import JSON
 
 
@@ -79,6 +83,27 @@ class AgentConfig(Config):
     allow_env: dict[str, bool] = {}
     """Environment variables that `${oc.env:NAME}` may read."""
 
+    def powers(self, base: Path) -> Iterable[Power]:
+        """Running scripts without isolation, whatever runs them; and doing so without asking for each."""
+        folders = [folder for source in self.skills.sources.values() for folder in source.folders(base)]
+        bound: JSON = {"approval": self.approval.model_dump(mode="json")}
+        for keys, where in self._unconfined():
+            yield Power("run", f"scripts without isolation{where}", (keys,))
+            if self.approval.may_allow(RunSkillScript.name):
+                yield Power(
+                    "run", f"scripts unasked{where or ' that nothing isolates'}", (keys,), bound, tuple(folders)
+                )
+
+    def _unconfined(self) -> Iterator[tuple[Keys, str]]:
+        """The options that let scripts run unconfined: the agent's own, then those of overrides that differ from it."""
+        own = self.runner.unconfined_by
+        if own:
+            yield ("runner", own), _where_unconfined(own)
+        for name, override in self.scripts.items():
+            found = override.runner.unconfined_by
+            if found and not (found == own and override.runner.kind == self.runner.kind):
+                yield ("scripts", name, "runner", found), _where_unconfined(found)
+
     def declaration(self) -> dict[str, JSON]:
         """The resolved declaration as JSON, without what does not make it another agent: where sessions are kept."""
         return self.model_dump(mode="json", exclude={"session"})
@@ -91,3 +116,7 @@ class AgentConfig(Config):
     def digest(self) -> str:
         """Digest of the declaration."""
         return digest_json(self.identity())
+
+
+def _where_unconfined(option: str) -> str:
+    return " where nothing here isolates them" if option == "isolation" else ""

@@ -22,6 +22,7 @@ class Opened:
     """Clients, connections and stores, in a scope that closes them; the runs that go on; the last snapshot.
 
     Attributes:
+        config: The declaration, with the Python objects that it names.
         scope: Closes everything.
         source: The skills, through their decorators.
         tools: Tools of the toolsets.
@@ -36,8 +37,16 @@ class Opened:
     """
 
     def __init__(
-        self, *, scope: Scope, source: Source, tools: Sequence[Tool], client: ModelClient, store: SessionStore
+        self,
+        *,
+        config: AgentConfig,
+        scope: Scope,
+        source: Source,
+        tools: Sequence[Tool],
+        client: ModelClient,
+        store: SessionStore,
     ) -> None:
+        self.config = config
         self.scope = scope
         self.source = source
         self.tools = tools
@@ -56,11 +65,12 @@ class Opened:
         """Opens what a declaration names.
 
         Raises:
-            AssemblerError: Something is not there, or nobody consented to it; what was opened is closed again.
+            AssemblerError: Something is not there; what was opened is closed again.
         """
         scope = Scope()
         try:
             return cls(
+                config=config,
                 scope=scope,
                 source=config.skills.open(),
                 tools=[tool for name, toolset in config.tools.items() for tool in await toolset.tools(name, scope)],

@@ -50,6 +50,15 @@ class Approval(Config):
     rules: Named[Rule] = {}
     """Rules by name."""
 
+    def may_allow(self, tool: str) -> bool:
+        """Whether some call of a tool could go ahead without anybody being asked.
+
+        Args:
+            tool: The tool's name.
+        """
+        allowing = [rule for rule in self.rules.values() if rule.action == "allow"]
+        return self.default == "allow" or any(rule.is_about(tool) for rule in allowing)
+
     def decide(self, facts: Facts) -> Verdict:
         """What happens to a call.
 

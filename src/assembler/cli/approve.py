@@ -5,31 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import termios
-from collections.abc import Generator
-from contextlib import contextmanager
 
 from assembler.approval.requests import Answer, ApprovalRequest, Approver
 from assembler.cli.output import printable
+from assembler.cli.terminal import has_terminal, is_yes, terminal
 
 
 def terminal_approver() -> Approver | None:
-    """Asks on the controlling terminal; None where there is none, so that nobody is taken to have agreed."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
-    except OSError:
-        return None
-    return _ask
+    """Asks on the controlling terminal; None where there is none."""
+    return _ask if has_terminal() else None
 
 
 async def _ask(request: ApprovalRequest) -> Answer:
     """Shows what would run and reads one line; anything but a yes is a no."""
-    with _terminal() as terminal:
-        # What was typed before the question was shown cannot be meant as its answer.
-        termios.tcflush(terminal, termios.TCIFLUSH)
-        os.write(terminal, _question(request).encode())
-        line = (await _line(terminal)).strip().lower()
-    return Answer("approve" if line in {"y", "yes"} else "deny", request.digest)
+    with terminal() as descriptor:
+        os.write(descriptor, _question(request).encode())
+        decision = "approve" if is_yes(await _line(descriptor)) else "deny"
+    return Answer(decision, request.digest)
 
 
 def _question(request: ApprovalRequest) -> str:
@@ -41,16 +33,7 @@ def _question(request: ApprovalRequest) -> str:
     return "\n".join(printable(line) for line in lines) + "\nAllow it once? [y/N] "
 
 
-@contextmanager
-def _terminal() -> Generator[int]:
-    descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-async def _line(terminal: int) -> str:
+async def _line(terminal: int) -> bytes:
     """One line, without holding up the event loop."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
@@ -59,4 +42,4 @@ async def _line(terminal: int) -> str:
         await ready
     finally:
         loop.remove_reader(terminal)
-    return os.read(terminal, 4096).decode("utf-8", "replace")
+    return os.read(terminal, 4096)

@@ -82,6 +82,10 @@ def parser(name: str, description: str, examples: str) -> Parser:
         usage=f"assemble {name} conf=NAME [overrides] [options]",
     )
     made.add_argument("--debug", action="store_true", help="show where an error comes from")
+    about = "agree once to what has this digest, see `assemble trust --show`"
+    made.add_argument("--trust", action="append", default=[], metavar="DIGEST", help=about)
+    about = "a Python package whose objects the configuration may name"
+    made.add_argument("--trust-module", action="append", default=[], metavar="NAME", help=about)
     return made
 
 

@@ -28,7 +28,7 @@ compdef _assemble assemble
 }
 """What a shell evaluates, by its name."""
 
-FLAGS = ("--debug", "--file", "--help", "--input", "--json")
+FLAGS = ("--debug", "--file", "--help", "--input", "--json", "--revoke", "--show", "--trust", "--trust-module")
 SUFFIX = ".yaml"
 
 

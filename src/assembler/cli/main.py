@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _dispatch(given)
     except AssemblerError as error:
         if debug:
-            raise
+            tell(_traceback(error))
         tell_diagnostics(error.diagnostics)
         return WRONG
     except KeyboardInterrupt:
@@ -42,9 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output is gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception as error:  # whatever was not foreseen is told as such, and shown when asked for
+    except Exception as error:  # noqa: BLE001  whatever was not foreseen is told as such, and shown when asked for
         if debug:
-            raise
+            tell(_traceback(error))
         tell_diagnostics([_unforeseen(error)])
         return FAILED
 
@@ -57,6 +57,15 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  (lives as long)
         elif mode == "w" and isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _traceback(error: Exception) -> str:
+    """Where an error comes from; what is behind it may repeat a secret."""
+    import traceback
+
+    from assembler.scrubbing import scrubbed
+
+    return scrubbed("".join(traceback.format_exception(error)).rstrip())
 
 
 def _unforeseen(error: Exception) -> Diagnostic:

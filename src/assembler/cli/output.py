@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from assembler.errors import Diagnostic
+from assembler.scrubbing import scrubbed_diagnostic
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Everything that moves a cursor, changes a title or turns text around; line feed and tab are left."""
@@ -32,7 +33,7 @@ def tell(text: str, *, end: str = "\n") -> None:
 def tell_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Writes diagnostics to standard error."""
     for diagnostic in diagnostics:
-        tell(str(diagnostic))
+        tell(str(scrubbed_diagnostic(diagnostic)))
 
 
 def _write(stream: IO[str], text: str) -> None:

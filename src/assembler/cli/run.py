@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from assembler.cli import arguments as command_line
-from assembler.cli import progress
+from assembler.cli import consent, progress
 from assembler.cli.arguments import Once, Parser
 from assembler.cli.commands import DONE, FAILED, INTERRUPTED, WAITING
 from assembler.cli.output import answer
@@ -36,9 +36,9 @@ CODES = {"completed": DONE, "requires_action": WAITING, "cancelled": INTERRUPTED
 def main(arguments: Sequence[str]) -> int:
     """Runs the command."""
     command = command_line.parse(_parser(), arguments)
-    from assembler.assembly import assemble
+    from assembler.assembly import agent_of
 
-    agent = assemble(command.conf, command.overrides)
+    agent = agent_of(consent.declared(command))
     options = command.options
     if options.input is None and not options.file and sys.stdin.isatty():
         if options.json:

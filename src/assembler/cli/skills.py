@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assembler.cli import arguments as command_line
+from assembler.cli import consent
 from assembler.cli.commands import DONE
 from assembler.cli.output import answer, tell_diagnostics
 from assembler.errors import Diagnostic, did_you_mean, problem
@@ -16,8 +17,7 @@ from assembler.errors import Diagnostic, did_you_mean, problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assembler.agent.config import AgentConfig
-    from assembler.skills.skill import Skill
+    from assembler.skills.skill import Skill, Source
 
 EXAMPLES = """\
   assemble skills list conf=quickstart
@@ -39,24 +39,24 @@ def main(arguments: Sequence[str]) -> int:
             "cli/no-such-command", f"there is no command `skills {asked}`", hint=did_you_mean(asked, ["list"])
         )
     command = command_line.parse(parser, given[1:])
-    from assembler.config.load import load
-
-    config, composition = load(command.conf, command.overrides)
+    declared = consent.declared(command, ("skills",))
+    composition = declared.composition
     diagnostics = list(composition.warnings)
-    rows = asyncio.run(_rows(config, composition.project.folder, diagnostics, full=command.options.json))
+    found = declared.admitted_skills().open()
+    rows = asyncio.run(_rows(found, composition.project.folder, diagnostics, full=command.options.json))
     if command.options.json:
-        found: dict[str, Any] = {"skills": rows, "diagnostics": [item.to_json() for item in diagnostics]}
-        answer(json.dumps(found, ensure_ascii=False, indent=2))
+        listing: dict[str, Any] = {"skills": rows, "diagnostics": [item.to_json() for item in diagnostics]}
+        answer(json.dumps(listing, ensure_ascii=False, indent=2))
         return DONE
     tell_diagnostics(diagnostics)
     _table(rows)
     return DONE
 
 
-async def _rows(config: AgentConfig, base: Path, diagnostics: list[Diagnostic], *, full: bool) -> list[dict[str, Any]]:
+async def _rows(source: Source, base: Path, diagnostics: list[Diagnostic], *, full: bool) -> list[dict[str, Any]]:
     from assembler.skills.skill import SourceContext
 
-    skills = await config.skills.open().list_skills(SourceContext(base=base, report=diagnostics.append))
+    skills = await source.list_skills(SourceContext(base=base, report=diagnostics.append))
     return [await _row(skill, full=full) for skill in skills]
 
 

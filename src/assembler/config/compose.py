@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from assembler.config import interpolation, overrides, rootfile, yamlfile
 from assembler.config.draft import Draft
 from assembler.config.library import Library, library
 from assembler.config.overrides import Override
 from assembler.config.project import Project
+from assembler.config.resolvers import unread
 from assembler.config.yamlfile import Document
 from assembler.errors import AssemblerError, Diagnostic, Where
 
@@ -34,8 +35,10 @@ class Composition:
 
     Attributes:
         project: Where it was composed.
-        data: Plain, resolved data for the models, without what had to be set aside.
-        raw: The same before interpolation.
+        raw: Plain data before interpolation.
+        data: The same resolved, for the models, without what had to be set aside.
+        variables: The environment variables that it reads, each with a key whose value reads it.
+        unread: Those for whose values ``resolvers.unread`` stands in the data: all of them until ``revealed``.
         overrides: The overrides that took part.
         groups: Options of each group, by the group's name.
         warnings: What is odd but was composed.
@@ -46,8 +49,10 @@ class Composition:
     """
 
     project: Project
-    data: dict[str, Any]
     raw: dict[str, Any]
+    data: dict[str, Any]
+    variables: Mapping[str, tuple[str, ...]]
+    unread: frozenset[str]
     overrides: Sequence[Override]
     groups: Mapping[str, Sequence[str]]
     warnings: Sequence[Diagnostic]
@@ -56,6 +61,15 @@ class Composition:
     aside: frozenset[tuple[str, ...]]
     absent: frozenset[tuple[str, ...]]
     _draft: Draft
+    _library: Library
+
+    def revealed(self) -> Composition:
+        """The same with the values of the environment variables that it reads."""
+        return replace(self, unread=frozenset(), **_resolved(self.raw, self._draft, reads_variables=True))
+
+    def is_unread(self, value: object) -> bool:
+        """Whether something hangs on a variable whose value nobody has read."""
+        return any(unread(name) in str(value) for name in self.unread)
 
     def layers(self) -> list[Layer]:
         """The files that took part, in the order in which they were laid over each other; only errors need it."""
@@ -66,6 +80,12 @@ class Composition:
         """The files of a group that take part, as a person would name them."""
         documents = self._draft.documents
         return [document.shown for name, document in documents.items() if name.rpartition("/")[0] == group]
+
+    def chosen_preset(self, group: str) -> Document | None:
+        """The preset that a group's only option is; None if it is one of the project's, or there are several."""
+        chosen = [name for name in self._draft.documents if name.rpartition("/")[0] == group]
+        found = self._draft.documents[chosen[0]] if len(chosen) == 1 else None
+        return None if found is None or self._library.is_own(found.path) else found
 
     def is_consequence(self, path: Sequence[str | int], *, missing: bool) -> bool:
         """Whether a key is missing or wrong only because something was set aside."""
@@ -99,12 +119,13 @@ def compose(project: Project, texts: Sequence[str] = ()) -> Composition:
     draft.absent |= {path for path, _ in bad}
     config = draft.compose()
     own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
-    resolved = interpolation.resolve(own)
-    aside = frozenset({*draft.aside, *(path for path, _ in resolved.problems)})
+    raw = cast("dict[str, Any]", OmegaConf.to_container(own, resolve=False))
+    variables = interpolation.variables(raw)
     return Composition(
         project=project,
-        data=resolved.data,
-        raw=resolved.raw,
+        raw=raw,
+        variables=variables,
+        unread=frozenset(variables),
         overrides=draft.overrides,
         groups=groups,
         warnings=[
@@ -113,11 +134,21 @@ def compose(project: Project, texts: Sequence[str] = ()) -> Composition:
             *_same_source(draft.documents, draft.chosen.get("skills", ())),
         ],
         problems=draft.problems,
-        unplaced=[(path, found) for path, found in resolved.problems if not _refers_to(found, draft.aside)],
-        aside=aside,
         absent=frozenset(draft.absent),
         _draft=draft,
+        _library=offered,
+        **_resolved(raw, draft, reads_variables=False),
     )
+
+
+def _resolved(raw: dict[str, Any], draft: Draft, *, reads_variables: bool) -> dict[str, Any]:
+    """What interpolation adds to a composition."""
+    resolved = interpolation.resolve(raw, reads_variables=reads_variables)
+    return {
+        "data": resolved.data,
+        "unplaced": [(path, found) for path, found in resolved.problems if not _refers_to(found, draft.aside)],
+        "aside": frozenset({*draft.aside, *(path for path, _ in resolved.problems)}),
+    }
 
 
 def _refers_to(diagnostic: Diagnostic, aside: set[tuple[str, ...]]) -> bool:

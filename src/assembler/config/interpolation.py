@@ -24,34 +24,46 @@ class Resolved:
 
     Attributes:
         data: Plain data; a value that could not be resolved is left out.
-        raw: The same before interpolation.
         problems: What could not be resolved.
     """
 
     data: dict[str, Any]
-    raw: dict[str, Any]
     problems: list[Problem]
 
 
-def resolve(config: Any) -> Resolved:
+def resolve(raw: dict[str, Any], *, reads_variables: bool) -> Resolved:
     """Resolves every interpolation that may be resolved.
 
     Nothing is resolved while anything is refused, so that no refused name is ever read.
 
     Args:
-        config: A composed ``DictConfig``.
+        raw: A composed configuration as plain data.
+        reads_variables: Whether environment variables are read; otherwise ``resolvers.unread`` stands for each.
     """
     from omegaconf import OmegaConf
 
-    raw = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=False))
     problems = list(_refused(raw, (), _allowed_variables(raw)))
     left = _without(raw, {path for path, _ in problems})
-    with LOCK, resolvers.only(resolvers.ALLOWED):
+    with LOCK, resolvers.only(resolvers.ALLOWED, reads_variables=reads_variables):
         fresh = OmegaConf.create(left)
-        failing = [(path, found) for path in _interpolated(left, ()) if (found := _failure(fresh, path)) is not None]
+        failing = [(path, found) for path in _interpolated(left) if (found := _failure(fresh, path)) is not None]
         left = _without(left, {path for path, _ in failing})
         data = cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.create(left), resolve=True))
-    return Resolved(data, raw, [*problems, *failing])
+    return Resolved(data, [*problems, *failing])
+
+
+def variables(raw: Any) -> dict[str, tuple[str, ...]]:
+    """The environment variables that a composed configuration reads, each with the first key whose value reads it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, text in _texts(raw, ()):
+        try:
+            called = grammar.calls(text)
+        except ValueError:
+            continue  # told by `resolve`
+        for call in called:
+            if call.resolver == resolvers.VARIABLE:
+                found.setdefault(call.argument, path)
+    return found
 
 
 def missing_key(diagnostic: Diagnostic) -> str:
@@ -99,17 +111,21 @@ def _plain(value: Any) -> None:
     OmegaConf.to_container(value, resolve=True, throw_on_missing=True)
 
 
-def _interpolated(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _interpolated(raw: Any) -> Iterator[tuple[str, ...]]:
     """The paths of all values that OmegaConf has to look at: interpolations, and `???`."""
-    if isinstance(value, str) and (grammar.is_interpolated(value) or value == "???"):
-        yield path
+    return (path for path, text in _texts(raw, ()) if grammar.is_interpolated(text) or text == "???")
+
+
+def _texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str):
+        yield path, value
     items: Any = ()
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).items()
     elif isinstance(value, list):
         items = enumerate(cast("list[Any]", value))
     for key, item in items:
-        yield from _interpolated(item, (*path, str(key)))
+        yield from _texts(item, (*path, str(key)))
 
 
 def _without(value: Any, paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
@@ -158,10 +174,10 @@ def _refused_text(text: str, key: str, variables: frozenset[str]) -> Iterator[Di
         if call.resolver not in resolvers.ALLOWED:
             message = f"`{key}` uses the resolver `{call.resolver}`, which is not allowed here"
             yield Diagnostic("config/refused-resolver", message, hint=did_you_mean(call.resolver, resolvers.ALLOWED))
-        elif call.resolver == "oc.env" and not _NAME.fullmatch(call.argument):
+        elif call.resolver == resolvers.VARIABLE and not _NAME.fullmatch(call.argument):
             message = f"`{key}` computes the name of an environment variable"
             yield Diagnostic("config/refused-variable", message, hint="write the name itself: ${oc.env:NAME}")
-        elif call.resolver == "oc.env" and call.argument not in variables:
+        elif call.resolver == resolvers.VARIABLE and call.argument not in variables:
             message = f"`{key}` reads the environment variable `{call.argument}`, which is not allowed"
             yield Diagnostic("config/refused-variable", message, hint=f"allow_env: {{{call.argument}: true}}")
         elif call.resolver == "secret" and re.match(r"[\w/~%.-]", call.follows) and not _ends(call):

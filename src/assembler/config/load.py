@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,35 +13,99 @@ from pydantic import ValidationError
 from assembler.agent.config import AgentConfig
 from assembler.components import UNKNOWN_KEY, BuildContext
 from assembler.config.compose import Composition, compose
+from assembler.config.consent import NOTHING_AGREED, Consent, Terms
 from assembler.config.project import locate
 from assembler.config.provenance import Place, trace
 from assembler.config.rebase import rebased
 from assembler.config.rootfile import OMITTED
-from assembler.errors import AssemblerError, Diagnostic, did_you_mean, nearest
+from assembler.config.walk import walk
+from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, nearest
 from assembler.kinds import BUILT_IN, find_kind
+from assembler.presets.known import KNOWN_SECRETS
+from assembler.python import refs
 from assembler.secret import Secret, is_reference
+from assembler.skills.declared import Skills
 
 _INHERITING_ROOMS = ("runner",)
 """Rooms whose entries elsewhere in the configuration extend what the root says."""
 
 
-def load(conf: str | Path, overrides: Sequence[str] = (), cwd: Path | None = None) -> tuple[AgentConfig, Composition]:
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A configuration that was read.
+
+    Attributes:
+        config: The agent that it declares.
+        composition: What it was made of.
+        terms: What was agreed to beforehand.
+        first: Digest of what had to be agreed to before its variables were read; empty if it reads none.
+    """
+
+    config: AgentConfig
+    composition: Composition
+    terms: Terms
+    first: str = ""
+
+    def consent(self) -> Consent:
+        """What it asks for, as its files are now, and what of it was agreed to."""
+        return Consent(self.composition, self.config, self.terms, self.first)
+
+    def admitted(self) -> AgentConfig:
+        """The agent, once everything that it would do was agreed to, with the Python objects that it names.
+
+        Raises:
+            NotAgreed: Nobody agreed to some of it.
+            AssemblerError: A Python object cannot be used, or its module is not trusted (``python/...``).
+        """
+        consent = self.consent()
+        consent.require()
+        return refs.load(self.config, is_trusted=consent.trusts, where=self._where)
+
+    def admitted_skills(self) -> Skills:
+        """The same for the skills alone, which can be listed without the rest.
+
+        Raises:
+            AssemblerError: As ``admitted``.
+        """
+        consent = self.consent()
+        consent.require(("skills",))
+        skills = self.config.skills
+        return refs.load(skills, is_trusted=consent.trusts, where=lambda path: self._where(("skills", *path)))
+
+    def _where(self, path: Sequence[str | int]) -> Where:
+        place, exact = trace(self.composition).find(path)
+        return place.value if exact else place.key
+
+
+def load(
+    conf: str | Path, overrides: Sequence[str] = (), cwd: Path | None = None, terms: Terms = NOTHING_AGREED
+) -> Declared:
     """Locates, composes and validates a configuration.
 
     Args:
         conf: Name of a root in ``conf/``, or path of a YAML file.
         overrides: In Hydra's grammar.
         cwd: Where to start looking; the working directory by default.
+        terms: What was agreed to beforehand. Nothing is asked for here but to read environment variables, which have
+            to be read before it is known what else is declared.
 
     Raises:
         AssemblerError: Everything that is wrong with it, each with its place.
+        NotAgreed: Nobody agreed to the variables that it reads.
     """
     composition = compose(locate(conf, cwd), overrides)
-    return validate(composition, cwd or Path.cwd()), composition
+    folder = cwd or Path.cwd()
+    first = ""
+    if composition.variables:
+        consent = Consent(composition, validate(composition, folder), terms)
+        consent.require(("allow_env",))
+        composition, first = composition.revealed(), consent.digest
+    # Without variables that are not read, there is nothing that a declaration could hang on.
+    return Declared(cast("AgentConfig", validate(composition, folder)), composition, terms, first)
 
 
-def validate(composition: Composition, cwd: Path) -> AgentConfig:
-    """The declared agent of a composition.
+def validate(composition: Composition, cwd: Path) -> AgentConfig | None:
+    """The declared agent of a composition; None where nothing is wrong but that variables are not read.
 
     Args:
         composition: What was composed.
@@ -57,19 +121,24 @@ def validate(composition: Composition, cwd: Path) -> AgentConfig:
     rooms = {room: data.get(room) for room in _INHERITING_ROOMS}
     inherit = {room: cast("dict[str, Any]", value) for room, value in rooms.items() if isinstance(value, dict)}
     invalid: list[dict[str, Any]] = []
-    context = BuildContext(inherit)
+    wrong = [*composition.unplaced]
+    context = BuildContext(inherit, project=composition.project.folder)
     try:
         config = AgentConfig.model_validate(data, context=context)
-        if not composition.problems and not composition.unplaced:
+        wrong += _not_allowed(config)
+        if not composition.problems and not wrong:
             moved = rebased(data, config, composition.overrides, composition.project.folder, cwd)
             return config if moved is None else AgentConfig.model_validate(moved, context=context)
     except ValidationError as error:
         invalid = cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False))
     places = trace(composition)
-    told = [*composition.problems, *(_placed(path, found, places) for path, found in composition.unplaced)]
+    told = [*composition.problems, *(_placed(path, found, places) for path, found in wrong)]
     for path, found in _by_path(invalid, data):
-        if not composition.is_consequence(path, missing=found["type"] == "missing"):
+        is_unread = composition.is_unread(_at(data, path))
+        if not is_unread and not composition.is_consequence(path, missing=found["type"] == "missing"):
             told.append(_diagnostic(found, path, places, composition))
+    if not told:
+        return None
     raise AssemblerError(*told)
 
 
@@ -80,6 +149,17 @@ def _with_secrets(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_secrets(item) for item in cast("list[Any]", value)]
     return Secret(value) if isinstance(value, str) and is_reference(value) else value
+
+
+def _not_allowed(config: AgentConfig) -> Iterator[tuple[tuple[str, ...], Diagnostic]]:
+    """The secrets in environment variables that the configuration does not list, and no preset is known to read."""
+    allowed = {f"env/{name}" for name, on in config.allow_env.items() if on} | KNOWN_SECRETS
+    for keys, secret in walk(config):
+        for name in secret.references if isinstance(secret, Secret) else ():
+            kind, _, variable = name.partition("/")
+            if kind == "env" and name not in allowed:
+                message = f"`{'.'.join(keys)}` reads the environment variable `{variable}`, which is not allowed"
+                yield keys, Diagnostic("secret/not-allowed", message, hint=f"allow_env: {{{variable}: true}}")
 
 
 def _by_path(

@@ -11,18 +11,29 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
+VARIABLE = "oc.env"
+
 CONFIGURATION_ONLY = frozenset({"oc.select", "oc.dict.keys", "oc.dict.values", "secret"})
 """Resolvers that look at nothing but the configuration."""
 
-ALLOWED = CONFIGURATION_ONLY | {"oc.env"}
+ALLOWED = CONFIGURATION_ONLY | {VARIABLE}
 """What a configuration may call; `oc.env` for the variables in `allow_env`."""
 
 
+def unread(name: str, *default: object) -> str:
+    """What stands for the value of an environment variable, or its default, as long as nobody agreed to read it."""
+    return f"${{{VARIABLE}:{name}}}"
+
+
 @contextmanager
-def only(names: frozenset[str]) -> Generator[None]:
+def only(names: frozenset[str], *, reads_variables: bool = False) -> Generator[None]:
     """Puts a registry with these resolvers, OmegaConf's and ours, in the place of the process's own for a while.
 
     The caller holds the lock of compositions.
+
+    Args:
+        names: The resolvers.
+        reads_variables: Whether `oc.env` gives a variable's value, or only what stands for it.
     """
     from omegaconf import OmegaConf
     from omegaconf.basecontainer import BaseContainer
@@ -32,6 +43,9 @@ def only(names: frozenset[str]) -> Generator[None]:
     try:
         OmegaConf.clear_resolvers()
         _register("secret", _secret)
+        if not reads_variables:
+            OmegaConf.clear_resolver(VARIABLE)
+            _register(VARIABLE, unread)
         registry._resolvers = {name: found for name, found in registry._resolvers.items() if name in names}  # noqa: SLF001
         yield
     finally:

@@ -106,6 +106,11 @@ class Runner(Component, room="runner"):
     limits: ScriptLimits = ScriptLimits()
     """What one run may use."""
 
+    @property
+    def unconfined_by(self) -> str:
+        """The option that lets scripts run with nothing that confines them; empty where none does."""
+        return ""
+
     @abstractmethod
     async def confinement(self) -> Confinement:
         """What will confine a script, found out once a process by really trying it.

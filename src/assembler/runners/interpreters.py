@@ -83,7 +83,7 @@ def find_interpreter(script: str, interpreters: Mapping[str, str]) -> Interprete
         )
     if program == OWN_PYTHON:
         return own_python()
-    found = shutil.which(program, path=_absolute_path())
+    found = find_program(program)
     if found is None:
         raise problem(
             "runner/no-interpreter",
@@ -92,7 +92,17 @@ def find_interpreter(script: str, interpreters: Mapping[str, str]) -> Interprete
         )
     # Some programs go by the name of the link, such as the `sh` of BusyBox.
     real = Path(os.path.realpath(found))
-    return Interpreter(Path(found) if is_system(Path(found)) and is_system(real) else real)
+    return Interpreter(found if is_system(found) and is_system(real) else real)
+
+
+def find_program(program: str) -> Path | None:
+    """Where a program is.
+
+    Args:
+        program: A name to be found on PATH, or an absolute path.
+    """
+    found = shutil.which(program, path=_absolute_path())
+    return None if found is None else Path(found)
 
 
 def is_system(path: Path) -> bool:

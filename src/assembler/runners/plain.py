@@ -19,6 +19,11 @@ class Subprocess(FileRunner, kind="subprocess"):
     isolation; a script that sets out to do harm needs it, too, since it may kill what watches over it.
     """
 
+    @property
+    def unconfined_by(self) -> str:
+        """Its kind."""
+        return "kind"
+
     async def confinement(self) -> Confinement:
         """Nothing, by choice."""
         return Confinement(UNCONFINED, "`runner=subprocess` asks for no isolation")

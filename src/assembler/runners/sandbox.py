@@ -20,6 +20,11 @@ class Sandbox(FileRunner, kind="sandbox"):
     isolation: Literal["require", "prefer"] = "require"
     """What to do where nothing can confine a script: refuse to run it, or run it unconfined and say so."""
 
+    @property
+    def unconfined_by(self) -> str:
+        """`isolation`, where it is only preferred."""
+        return "isolation" if self.isolation == "prefer" else ""
+
     def prober(self) -> Prober:
         """What finds out how scripts can be confined; one for the whole machine, unless a subclass brings its own."""
         return MACHINE

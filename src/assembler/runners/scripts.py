@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, Protocol
@@ -13,9 +13,16 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from assembler.errors import problem
+from assembler.powers import Power
 from assembler.runners.arguments import ArgumentStyle, ScriptInput, map_arguments
 from assembler.runners.base import Runner, ScriptJob, ScriptLimits, ScriptResult
-from assembler.runners.interpreters import DEFAULT_INTERPRETERS, Interpreter, Interpreters, find_interpreter
+from assembler.runners.interpreters import (
+    DEFAULT_INTERPRETERS,
+    Interpreter,
+    Interpreters,
+    find_interpreter,
+    find_program,
+)
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -119,6 +126,19 @@ class FileRunner(Runner):
     """Where a script starts: its temporary folder, or the skill's."""
     env: Annotated[dict[str, str], AfterValidator(_checked_names)] = {}
     """Variables that scripts get besides the runner's own, with their values; secrets have no place here."""
+
+    def powers(self, base: Path) -> Iterable[Power]:
+        """Starting other programs than the shipped interpreters, and setting variables for scripts."""
+        for suffix, program in self.interpreters.items():
+            if DEFAULT_INTERPRETERS.get(suffix) != program:
+                found = find_program(program)
+                path = found.resolve() if found is not None else None
+                code = (path,) if path is not None and path.is_relative_to(base.resolve()) else ()
+                yield Power(
+                    "start", f"{path or program} for `{suffix}` scripts", (("interpreters", suffix),), code=code
+                )
+        if self.env:
+            yield Power("set", ", ".join(sorted(self.env)), (("env",),), binds=dict(self.env))
 
     def check(self, script: str) -> None:
         """Says before any run whether a script's file type has an interpreter here.
