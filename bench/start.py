@@ -10,7 +10,7 @@ READY = """
 import asyncio, sys
 from assembler import assemble
 async def ready():
-    async with assemble("quickstart", ["approval=unattended", "runner=subprocess"]):
+    async with assemble("quickstart", ["approval=unattended", "runner=subprocess"], trust=True):
         pass
 asyncio.run(ready())
 """
