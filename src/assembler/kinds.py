@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assembler.errors import did_you_mean, problem
-from assembler.python.modules import belongs_to
+from assembler.modules import belongs_to
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -17,6 +17,7 @@ MAX_FILES = 20_000
 MAX_BYTES = 256 * 1024**2
 """More than this nobody means when they name code; it stops before a mistake or an attack reads a whole disk."""
 
+
 def fingerprints(power: Power, project: Path) -> dict[str, str]:
     """Digests of the files that a power would execute, by their paths relative to the project where they lie in it.
 

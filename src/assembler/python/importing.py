@@ -18,7 +18,7 @@ from threading import RLock
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from assembler.errors import AssemblerError, first_line, nearest, problem
-from assembler.python.modules import top_level
+from assembler.modules import top_level
 from assembler.python.sources import read_sources_of
 
 Trust = Callable[[str], bool]

@@ -18,9 +18,9 @@ from pydantic_core import PydanticCustomError
 
 from assembler.components import Config
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
+from assembler.modules import SUFFIXES, own_code
 from assembler.powers import Power
 from assembler.python.importing import Trust, import_object
-from assembler.python.modules import SUFFIXES, own_code
 
 KeyPath = tuple[str | int, ...]
 """The keys that lead to a value."""

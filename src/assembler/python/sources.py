@@ -19,7 +19,7 @@ from importlib.machinery import (
 from pathlib import Path
 from types import CodeType
 
-from assembler.python.modules import code_of, is_installed, path_entries
+from assembler.modules import code_of, is_installed, path_entries
 
 _FOLDERS: set[Path] = set()
 """Folders whose modules run from their sources, with everything below them; for as long as the process lives, since a
