@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import cast
 
 from assembler.agent.agent import Agent
 from assembler.agent.config import AgentConfig
+from assembler.agent.gate import OwnGate
 from assembler.config.consent import Terms
+from assembler.config.gate import DeclaredGate
 from assembler.config.load import Declared, load
-from assembler.errors import NOWHERE, AssemblerError, problem
-from assembler.python import refs
+from assembler.errors import AssemblerError, problem
 
 
 def assemble(
@@ -55,8 +55,7 @@ def assemble(
             raise _bad_call(
                 "overrides change a configuration in YAML, not one made in Python", "config.model_copy(update=...)"
             )
-        gate = partial(refs.load, conf, is_trusted=terms.trusts, where=lambda path: NOWHERE)
-        return Agent(conf, base=cwd, services=services, gate=gate)
+        return Agent(conf, base=cwd, services=services, gate=OwnGate(conf, terms.trusts))
     if not isinstance(cast("object", conf), str | Path):
         raise _bad_call(f"`conf` is a name, a path or an AgentConfig, not {type(conf).__name__}", "AgentConfig(...)")
     return agent_of(load(conf, overrides, cwd, terms), services)
@@ -75,7 +74,7 @@ def agent_of(declared: Declared, services: Mapping[str, object] | None = None) -
         base=composition.project.folder,
         services=services,
         diagnostics=composition.warnings,
-        gate=declared.admitted,
+        gate=DeclaredGate(declared),
     )
 
 

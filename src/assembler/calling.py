@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Thread
 from typing import Any, cast
 
 
@@ -33,7 +36,7 @@ async def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ob
             raise _contained(error) from error
 
     try:
-        result = contained() if _is_async(function) else await asyncio.to_thread(contained)
+        result = contained() if _is_async(function) else await _in_thread(contained)
         return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result
     except SystemExit as error:
         raise _contained(error) from error
@@ -41,6 +44,33 @@ async def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ob
         if cast("asyncio.Task[Any]", asyncio.current_task()).cancelling():
             raise
         raise _contained(error) from error
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """What work comes to in a thread of its own: not one of a pool that the process waits for before it ends."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if outcome.done():
+            return  # whoever waited has gone
+        if error is None:
+            outcome.set_result(result)
+        else:
+            outcome.set_exception(error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = context.run(work)
+        except BaseException as raised:  # noqa: BLE001  it belongs to whoever waits
+            error = raised
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, result, error)
+
+    Thread(target=run, name="assembler-call", daemon=True).start()
+    return await outcome
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -22,6 +22,17 @@ def located(path: Path, base: Path) -> Path:
     return base / os.path.expanduser(path)  # noqa: PTH111  (Path.expanduser raises where there is no such home)
 
 
+def is_shared(folder: Path) -> bool:
+    """Whether a folder holds more than one project could mean: a home, or what homes lie in."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (Path.home raises where there is none)
+    return Path(os.path.realpath(home)).is_relative_to(os.path.realpath(folder))
+
+
+def repository_of(folder: Path) -> Path:
+    """The folder of the repository that a folder lies in; itself where there is none."""
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+
+
 def discard_tree(path: Path) -> None:
     """Removes a temporary folder as ``remove_tree`` does; where it cannot, the log says so and nothing fails.
 

@@ -21,6 +21,8 @@ from importlib.machinery import (
 from pathlib import Path
 from zipimport import ZipImportError, zipimporter
 
+from assembler.folders import repository_of
+
 SUFFIXES = (*SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, *EXTENSION_SUFFIXES)
 """How the names of files end that can be imported."""
 
@@ -63,27 +65,22 @@ def code_of(module: str) -> tuple[Path, ...] | None:
     return tuple(parts) or None
 
 
-def own_code(module: str, project: Path) -> tuple[Path, ...]:
-    """The files and folders of a project that importing a module could run.
+def own_code(module: str, project: Path) -> Path | None:
+    """The folder of the project's own code that importing a module could run.
 
-    A module of the project can import whatever of the project is on Python's path. One that no files are found for
-    could lie anywhere in it.
+    A module of the project can import anything in its repository: what is on Python's path, and what it puts there. One
+    that is not found on the path is looked for in the project last, or could lie anywhere in it.
 
     Args:
         module: Its dotted name.
         project: The project's folder.
 
     Returns:
-        Absolute paths; none where the module is no part of the project.
+        The repository's folder; None where the module is no part of it.
     """
+    repository = repository_of(project)
     places = code_of(module)
-    if places is None:
-        return (project,)
-    own = [place for place in places if belongs_to(place, project)]
-    if not own:
-        return ()
-    own += (entry for entry in path_entries() if belongs_to(entry, project))
-    return tuple(each for each in dict.fromkeys(own) if not any(above in own for above in each.parents))
+    return repository if places is None or any(belongs_to(place, repository) for place in places) else None
 
 
 def path_entries() -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from assembler.folders import located
+from assembler.folders import is_shared, located
 from assembler.presets.known import KNOWN, KNOWN_ORIGINS, KNOWN_SECRETS
 from assembler.values import JSON
 
@@ -38,18 +38,22 @@ class Power:
     Attributes:
         action: What it does.
         target: What it does it to, in full: an origin, a path with its links resolved, a command line.
-        keys: The keys that make it so, below whoever declares it; a person who typed each of them agreed to it.
+        keys: The keys that make it so, below whoever declares it, at least one; a person who typed each of them agreed.
         binds: What else consent is bound to: with any other value it is another power.
-        code: Files and folders that would execute; consent is bound to their bytes.
+        code: Files and folders of the project that would execute; consent is bound to their bytes.
         suffixes: How the names of those files in the folders end that can execute; empty where any file can.
+        is_plain: Whether the keys tell by themselves what it does, to whoever types them.
+        is_known: Whether a preset is known to do it, so that it matters only beside others that are not.
     """
 
     action: Action
     target: str
-    keys: tuple[Keys, ...] = ((),)
+    keys: tuple[Keys, ...]
     binds: JSON = None
     code: tuple[Path, ...] = ()
     suffixes: tuple[str, ...] = ()
+    is_plain: bool = True
+    is_known: bool = False
 
     def __str__(self) -> str:
         # In one line, whatever a name holds: what follows on a line of its own could pass for another power.
@@ -60,23 +64,29 @@ class Power:
 def reads(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
     """The power to read a file or folder, if it lies outside of the project once links are followed.
 
+    Of a project that is somebody's whole home or more, as a lone file in it makes it, only `conf/` counts as inside.
+
     Args:
         path: As declared.
         base: The project's folder.
         keys: The key that holds it.
     """
-    written = located(path, base)
+    written = str(located(path, base))
+    if "\0" in written:
+        return  # nothing has such a name, which reading it will say
+    inside = Path(os.path.realpath(base / "conf" if is_shared(base) else base))
+    by_name = Path(os.path.normpath(written))
     # `link/..` is one folder to the system, and another to whoever takes it apart as text first.
-    found = {written.resolve(), Path(os.path.normpath(written)).resolve()}
-    for outside in sorted(each for each in found if not each.is_relative_to(base.resolve())):
-        yield Power("read", str(outside), (keys,))
+    found = {Path(os.path.realpath(written)), Path(os.path.realpath(by_name))}
+    is_link = by_name.is_relative_to(base)
+    for outside in sorted(each for each in found if not each.is_relative_to(inside)):
+        yield Power("read", str(outside), (keys,), is_plain=not is_link or is_shared(base))
 
 
 def contacts(url: str, secrets: Iterable[str], url_keys: Keys, secret_keys: Keys) -> Iterable[Power]:
     """The powers to send what an agent says and hears to a server, and secrets with it.
 
-    What the presets are known to do is left out, and so is a server on this machine, though not what it is sent: others
-    may listen there.
+    Known is what the presets do, and talking to this machine, though not sending it secrets: others may listen there.
 
     Args:
         url: The server's address.
@@ -86,13 +96,18 @@ def contacts(url: str, secrets: Iterable[str], url_keys: Keys, secret_keys: Keys
     """
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}".lower()
-    if not is_loopback(parts.hostname or "") and origin not in KNOWN_ORIGINS:
-        yield Power("contact", origin, (url_keys,))
+    is_known = is_loopback(parts.hostname or "") or origin in KNOWN_ORIGINS
+    yield Power("contact", origin, (url_keys,), is_known=is_known)
     for secret in secrets:
-        if (secret, origin) not in KNOWN:
-            # Whoever types an address for a key that is known means that key.
-            keys = (url_keys,) if secret in KNOWN_SECRETS else (url_keys, secret_keys)
-            yield Power("send", f"{secret} to {origin}", keys)
+        # Whoever types an address for a key that is known means that key.
+        keys = (url_keys,) if secret in KNOWN_SECRETS else (url_keys, secret_keys)
+        yield Power("send", f"{_where_from(secret)} to {origin}", keys, is_known=(secret, origin) in KNOWN)
+
+
+def _where_from(secret: str) -> str:
+    """A secret's name; of a file the path that is read, so that a link cannot lead elsewhere later."""
+    kind, _, path = secret.partition("/")
+    return f"file {os.path.realpath(located(Path(path), Path('/')))!r}" if kind == "file" else secret
 
 
 def is_loopback(host: str) -> bool:

@@ -145,8 +145,7 @@ class Mine(SkillSource):
 """
 
 
-def test_code_of_the_project_is_agreed_to_by_its_bytes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", ".")
+def test_code_of_the_project_is_agreed_to_by_its_bytes(files: Path) -> None:
     (files / "mine.py").write_text(MINE)
     (files / "helper.py").write_text("")
     (files / "conf/mine.yaml").write_text(
@@ -175,7 +174,7 @@ def test_a_person_is_shown_the_powers_and_agrees(answer: str) -> None:
     with terminal("run", "conf=agent", "-i", "hi") as shown:
         shown.wait_for(rf"NEW +it {RUNS}")
         shown.wait_for(f"it {READS}")
-        shown.wait_for(r"do this from now on\? \[y/N\] ")
+        shown.wait_for(r"do these 2 things from now on\? \[y/N\] ")
         shown.type(f"{answer}\n")
         shown.wait_for("You said: hi")
         assert shown.code() == 0

@@ -17,6 +17,7 @@ import pytest
 from assembler import AssemblerError, assemble
 from assembler.config.agreements import Agreements
 from assembler.config.consent import NotAgreed, Terms
+from assembler.config.gate import DeclaredGate
 from assembler.config.load import load
 
 NEEDED = "trust/needed"
@@ -53,7 +54,7 @@ def inside(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def refused(*overrides: str, terms: Terms = Terms()) -> list[str]:  # noqa: B008  (a value)
     """The codes of what keeps an agent from being opened; none if nothing does."""
     try:
-        load("agent", overrides, terms=terms).admitted()
+        DeclaredGate(load("agent", overrides, terms=terms)).admit()
     except AssemblerError as error:
         return [diagnostic.code for diagnostic in error.diagnostics]
     return []
@@ -61,7 +62,7 @@ def refused(*overrides: str, terms: Terms = Terms()) -> list[str]:  # noqa: B008
 
 def messages(*overrides: str) -> list[str]:
     with pytest.raises(NotAgreed) as caught:
-        load("agent", overrides).admitted()
+        DeclaredGate(load("agent", overrides)).admit()
     return [diagnostic.message for diagnostic in caught.value.diagnostics]
 
 
@@ -250,7 +251,7 @@ def test_what_hangs_on_a_variable_is_asked_about_once_it_was_read(monkeypatch: p
     assert not any("evil.example" in found.message for found in first.value.diagnostics)
     first.value.consent.agree()
     with pytest.raises(NotAgreed) as second:
-        load("agent", overrides).admitted()
+        DeclaredGate(load("agent", overrides)).admit()
     assert any("https://evil.example" in found.message for found in second.value.diagnostics)
     token = second.value.consent.token
     second.value.consent.agree()

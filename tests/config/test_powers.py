@@ -22,7 +22,8 @@ UNASKED = "runs scripts unasked that nothing isolates"
 
 
 def powers(conf: str = "agent", *overrides: str) -> list[str]:
-    return [str(demand.power) for demand in load(conf, overrides, terms=Terms(everything=True)).consent().demands]
+    asked = load(conf, overrides, terms=Terms(everything=True)).consent().demands
+    return [str(demand.power) for demand in asked if not demand.power.is_known]
 
 
 @pytest.mark.parametrize(
@@ -53,11 +54,11 @@ def powers(conf: str = "agent", *overrides: str) -> list[str]:
         ),
         (
             OPENAI + "base_url: 'http://127.0.0.1:1/v1', api_key: '${secret:file,\"~/.ssh/id_rsa\"}'}",
-            [f"{SECRET} file/~/.ssh/id_rsa to http://127.0.0.1:1"],
+            [f"{SECRET} file '{{home}}/.ssh/id_rsa' to http://127.0.0.1:1"],
         ),
         (
             OPENAI + "api_key: 'secret://env/OPENAI_API_KEY secret://file//etc/passwd'}",
-            [f"{SECRET} file//etc/passwd to https://api.openai.com"],
+            [f"{SECRET} file '/etc/passwd' to https://api.openai.com"],
         ),
         # What is read.
         (ROOT + "instructions: {file: notes.md}", []),

@@ -218,7 +218,7 @@ def test_what_cannot_be_imported_is_told(
     assert found.code == code
     assert told in found.message
     assert "second" not in found.message
-    assert ("PYTHONPATH=." in found.hint) == (code == "python/no-such-module")
+    assert ("in the project's folder" in found.hint) == (code == "python/no-such-module")
 
 
 def test_a_misspelt_object_gets_its_nearest(pkg: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_misspelt_object_gets_its_nearest(pkg: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "trusted"),
     [
-        *((f"pkg:{name}", "pkg") for name in ("system", "Popen", "Path", "run", "join", "upper", "HERE", "cached")),
+        *((f"pkg:{name}", "pkg") for name in ("system", "Popen", "Path", "run", "join", "upper", "HERE")),
         *((f"pkg:{name}", "pkg") for name in ("dom", "disguised", "LOADED")),
         *(("pkg.sub:os", "pkg"), ("pkg.sub:helped", "pkg"), ("os:path", "os"), ("os:system", "os")),
     ],
@@ -292,7 +292,7 @@ def test_a_function_is_what_can_be_called_and_says_where_it_is_from(pkg: Path) -
     assert function.loaded("a") == "A"
     for name, said in (("greeter", "hello Ada"), ("greet", "hi Ada")):
         assert load(FunctionRef(target=f"pkg:{name}"), is_trusted=trusting("pkg"), where=key).loaded("Ada") == said
-    assert loaded("pkg:cached", "pkg", "functools") is sys.modules["pkg"].cached
+    assert loaded("pkg:cached", "pkg") is sys.modules["pkg"].cached
 
 
 @pytest.mark.parametrize("name", ["LOADED", "Greeter", "run"])
@@ -377,9 +377,9 @@ def test_links_hide_nothing(tmp_path: Path) -> None:
     (base / "led_out").symlink_to(tmp_path / "outside" / "led_out")
     with importable(tmp_path / "way", {}), importable(base, {}):
         (found,) = PythonRef(target="led_out:x").powers(base)
-        assert {path.resolve() for path in found.code} == {base, base / "inner"}
+        assert found.code == (base,)
         (found,) = PythonRef(target="led_in:x").powers(base)
-        assert {path.resolve() for path in found.code} == {base, base / "inner"}
+        assert found.code == (base,)
 
 
 def test_an_archive_and_a_spread_package_count_whole(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_an_archive_and_a_spread_package_count_whole(tmp_path: Path) -> None:
     with ZipFile(base / "code.zip", "w") as archive:
         archive.writestr("zipped/__init__.py", "")
     with importable(base / "one", {}), importable(base / "two", {}), importable(base / "code.zip", {}):
-        assert power("spread.a:x", base) == power("zipped:x", base) == {"one", "two", "code.zip"}
+        assert power("spread.a:x", base) == power("zipped:x", base) == {"."}
 
 
 def test_finders_of_others_are_not_asked(monkeypatch: pytest.MonkeyPatch, pkg: Path) -> None:

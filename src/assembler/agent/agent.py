@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -15,14 +14,14 @@ from typing import Self
 
 from assembler.agent.calls import Caller
 from assembler.agent.config import AgentConfig
+from assembler.agent.gate import Gate, OwnGate
 from assembler.agent.loop import Run, close_open_calls
 from assembler.agent.opened import Opened
 from assembler.agent.snapshot import Snapshot, Texts, take
 from assembler.approval.requests import Approver
-from assembler.errors import NOWHERE, AssemblerError, Diagnostic, Where, problem
+from assembler.errors import AssemblerError, Diagnostic, problem
 from assembler.events import Emit, Event, Result, diagnostic_event
 from assembler.items import Item, user_message
-from assembler.python import refs
 from assembler.runners.base import UNCONFINED
 from assembler.scrubbing import scrubbed_diagnostic, scrubbed_error, scrubbed_errors, scrubbed_json
 from assembler.sessions.base import Conversation
@@ -31,9 +30,6 @@ from assembler.values import clean_text
 from assembler.waiting import wait_through
 
 _LOG = logging.getLogger(__name__)
-
-Gate = Callable[[], AgentConfig]
-"""Gives what may be opened: a declaration with the Python objects that it names, once that was agreed to; blocks."""
 
 
 class Agent:
@@ -44,8 +40,8 @@ class Agent:
         base: Folder against which its relative paths resolve; the working directory by default.
         services: Objects for callables of skills and tools, by name.
         diagnostics: What was odd in the declaration; told once, in the first run.
-        gate: Asked each time before anything is opened; stops what nobody agreed to. Without one, what a program
-            declares by itself may do everything but import the Python objects that it names.
+        gate: Passed before anything is opened, and again by each run. Without one, what a program declares by itself
+            may do everything but import the Python objects that it names.
     """
 
     def __init__(
@@ -58,7 +54,7 @@ class Agent:
         gate: Gate | None = None,
     ) -> None:
         self.config = config
-        self._gate = gate or partial(refs.load, config, is_trusted=_nobody, where=_nowhere)
+        self._gate = gate or OwnGate(config)
         self._base = base or Path.cwd()
         self._services = dict(services or {})
         self._untold = list(diagnostics)
@@ -88,7 +84,7 @@ class Agent:
         self._is_opening = True
         try:
             # In a thread: it reads files and imports modules.
-            config = await asyncio.to_thread(self._gate)
+            config = await asyncio.to_thread(self._gate.admit)
             with scrubbed_errors():
                 opened = await Opened.of(config)
                 try:
@@ -113,7 +109,9 @@ class Agent:
         """What the agent is now: the last snapshot, or a new one if a source or a text changed."""
         opened = self._in_use()
         async with opened.renewing:
-            opened.snapshot = await self._current(opened)
+            await asyncio.to_thread(self._gate.check)
+            with scrubbed_errors():
+                opened.snapshot = await self._current(opened)
             return opened.snapshot
 
     async def run(
@@ -214,8 +212,8 @@ class Agent:
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
         async with opened.turn_of(session):
+            snapshot = await self.snapshot()
             with scrubbed_errors():
-                snapshot = await self.snapshot()
                 stored = await opened.store.load(session) if session is not None else Conversation()
             snapshot.read_ahead()
             self._tell(emit)
@@ -313,16 +311,6 @@ class Agent:
         untold, self._untold = self._untold, []
         for diagnostic in untold:
             emit(diagnostic_event(diagnostic))
-
-
-def _nobody(target: str) -> bool:
-    """What may be imported where nobody said what: nothing."""
-    return False
-
-
-def _nowhere(path: Sequence[str | int]) -> Where:
-    """Where a declaration stands that a program made."""
-    return NOWHERE
 
 
 def _ignore(event: Event) -> None:

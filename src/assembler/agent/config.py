@@ -86,23 +86,28 @@ class AgentConfig(Config):
     def powers(self, base: Path) -> Iterable[Power]:
         """Running scripts without isolation, whatever runs them; and doing so without asking for each."""
         folders = [folder for source in self.skills.sources.values() for folder in source.folders(base)]
-        bound: JSON = {"approval": self.approval.model_dump(mode="json")}
-        for keys, where in self._unconfined():
-            yield Power("run", f"scripts without isolation{where}", (keys,))
-            if self.approval.may_allow(RunSkillScript.name):
+        unasked = self.approval.may_allow(RunSkillScript.name)
+        for keys, where, which in self._unconfined():
+            yield Power("run", f"scripts without isolation{where}", (keys,), which)
+            if unasked:
+                bound: JSON = {"approval": self.approval.model_dump(mode="json", context=IN_ORDER), "scripts": which}
                 yield Power(
                     "run", f"scripts unasked{where or ' that nothing isolates'}", (keys,), bound, tuple(folders)
                 )
 
-    def _unconfined(self) -> Iterator[tuple[Keys, str]]:
-        """The options that let scripts run unconfined: the agent's own, then those of overrides that differ from it."""
+    def _unconfined(self) -> Iterator[tuple[Keys, str, JSON]]:
+        """The options that let scripts run unconfined: the agent's own, then those of overrides that differ from it.
+
+        With where that is so, and which scripts it is about.
+        """
         own = self.runner.unconfined_by
         if own:
-            yield ("runner", own), _where_unconfined(own)
+            yield ("runner", own), _where_unconfined(own), None
         for name, override in self.scripts.items():
             found = override.runner.unconfined_by
             if found and not (found == own and override.runner.kind == self.runner.kind):
-                yield ("scripts", name, "runner", found), _where_unconfined(found)
+                which = override.model_dump(mode="json", include=set(Match.model_fields), exclude_defaults=True)
+                yield ("scripts", name, "runner", found), _where_unconfined(found), which
 
     def declaration(self) -> dict[str, JSON]:
         """The resolved declaration as JSON, without what does not make it another agent: where sessions are kept."""

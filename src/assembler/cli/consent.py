@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from assembler.cli.arguments import Command
-from assembler.cli.output import tell
+from assembler.cli.output import one_line, tell
 from assembler.cli.terminal import agrees, has_terminal
 from assembler.errors import problem
-from assembler.powers import Keys
 
 if TYPE_CHECKING:
     from assembler.config.consent import Consent, Terms
     from assembler.config.load import Declared
 
 
-def declared(command: Command, below: Keys = ()) -> Declared:
+def declared(command: Command, *, skills_only: bool = False) -> Declared:
     """Reads a configuration, and goes on once everything that it asks for was agreed to.
 
     Args:
         command: The command line.
-        below: Only what is declared below these keys is needed.
+        skills_only: Whether what the skills ask for is enough.
 
     Raises:
         NotAgreed: Nobody agreed, and nobody is there to be asked.
@@ -30,30 +31,43 @@ def declared(command: Command, below: Keys = ()) -> Declared:
             (``trust/refused``).
     """
     from assembler.config.consent import NotAgreed
+    from assembler.config.gate import DeclaredGate
     from assembler.config.load import load
 
     while True:
         try:
             found = load(command.conf, command.overrides, terms=terms(command))
-            consent = found.consent()
-            consent.require(below)
+            gate = DeclaredGate(found)
+            gate.admit_skills() if skills_only else gate.admit()
         except NotAgreed as error:
             if not can_ask():
                 raise
             ask(error.consent)
         else:
-            for demand in consent.demands:
+            for demand in found.consent().demands:
                 if demand.standing == "typed":
                     tell(f"  agreed to by typing it: {demand.power}")
             return found
 
 
 def terms(command: Command) -> Terms:
-    """What was agreed to on the command line."""
+    """What was agreed to on the command line.
+
+    Raises:
+        AssemblerError: A digest or a module's name is none (``cli/bad-option``).
+    """
     from assembler.config.consent import Terms
 
-    digests = frozenset(digest for given in command.options.trust for digest in given.split("+"))
-    return Terms(digests=digests, modules=tuple(command.options.trust_module), is_typed=True)
+    digests = [digest for given in command.options.trust for digest in given.split("+")]
+    modules = command.options.trust_module
+    for given, form, option, like in (
+        (digests, r"sha256:[0-9a-f]{64}", "--trust", "a digest, as `assemble trust --show` prints it"),
+        (modules, r"[^\W\d]\w*(\.[^\W\d]\w*)*", "--trust-module", "the name of a package or module"),
+    ):
+        wrong = next((each for each in given if not re.fullmatch(form, each)), None)
+        if wrong is not None:
+            raise problem("cli/bad-option", f"`{option} {wrong}`: expected {like}")
+    return Terms(digests=frozenset(digests), modules=tuple(modules), is_typed=True)
 
 
 def can_ask() -> bool:
@@ -69,20 +83,25 @@ def ask(consent: Consent) -> None:
     """
     for line in lines(consent):
         tell(line)
-    if not agrees(f"Let the agents of {consent.project} do this from now on?"):
+    asked = len(consent.needed)
+    what = f"these {asked} things" if asked > 1 else "this"
+    if not agrees(f"Let the agents of {one_line(str(consent.project))} do {what} from now on?"):
         hint = "`assemble trust --show` shows it again"
         raise problem("trust/refused", "you did not agree, and nothing was done", hint=hint)
     consent.agree()
 
 
 def lines(consent: Consent) -> Iterator[str]:
-    """What is asked for, as a person reads it."""
-    yield f"{consent.project / ''} asks for:"
+    """What is asked for, as a person reads it, each thing in lines of its own."""
+    yield f"{one_line(str(consent.project))} asks for:"
     for demand in consent.demands:
         change = consent.change(demand) if demand.standing == "open" else ""
         files = f" ({len(demand.code)} files)" if len(demand.code) > 1 else ""
-        yield f"  {_STANDINGS[demand.standing]:8}it {demand.power}{files}"
-        yield f"{'':10}{consent.where(demand)}" + (f"; agreed to before, but {change}" if change else "")
+        yield f"  {_STANDINGS[demand.standing]:8}it {one_line(str(demand.power))}{files}"
+        if demand.power.binds:
+            yield f"{'':10}{one_line(json.dumps(demand.power.binds, ensure_ascii=False))}"
+        where = str(consent.where(demand)) + (f"; agreed to before, but {change}" if change else "")
+        yield f"{'':10}{one_line(where)}"
 
 
-_STANDINGS = {"open": "NEW", "agreed": "agreed", "typed": "typed"}
+_STANDINGS = {"open": "NEW", "agreed": "agreed", "typed": "typed", "known": "known"}

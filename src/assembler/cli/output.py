@@ -14,9 +14,22 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 """Everything that moves a cursor, changes a title or turns text around; line feed and tab are left."""
 
 
+MAX_LINE = 400
+"""Characters of foreign text in one line."""
+
+
 def printable(text: str) -> str:
     """Text with control and bidi characters shown instead of obeyed."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Foreign text that cannot pass for more than a part of a line: nothing breaks it, pads it or makes it endless."""
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    shown = re.sub(" {2,}", lambda found: "\\x20" * len(found[0]), shown)
+    if len(shown) <= MAX_LINE:
+        return shown
+    return f"{shown[: MAX_LINE // 2]} [... {len(shown) - MAX_LINE} characters ...] {shown[-MAX_LINE // 2 :]}"
 
 
 def answer(text: str, *, end: str = "\n") -> None:

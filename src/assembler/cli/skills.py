@@ -39,10 +39,12 @@ def main(arguments: Sequence[str]) -> int:
             "cli/no-such-command", f"there is no command `skills {asked}`", hint=did_you_mean(asked, ["list"])
         )
     command = command_line.parse(parser, given[1:])
-    declared = consent.declared(command, ("skills",))
+    from assembler.config.gate import DeclaredGate
+
+    declared = consent.declared(command, skills_only=True)
     composition = declared.composition
     diagnostics = list(composition.warnings)
-    found = declared.admitted_skills().open()
+    found = DeclaredGate(declared).admit_skills().open()
     rows = asyncio.run(_rows(found, composition.project.folder, diagnostics, full=command.options.json))
     if command.options.json:
         listing: dict[str, Any] = {"skills": rows, "diagnostics": [item.to_json() for item in diagnostics]}

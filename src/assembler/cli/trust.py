@@ -10,7 +10,7 @@ from assembler.cli import arguments as command_line
 from assembler.cli import consent as asking
 from assembler.cli.arguments import Command, Parser
 from assembler.cli.commands import DONE
-from assembler.cli.output import answer
+from assembler.cli.output import answer, one_line
 
 if TYPE_CHECKING:
     from assembler.config.consent import Consent
@@ -55,10 +55,15 @@ def _parser() -> Parser:
 def _consent(command: Command) -> Consent:
     """What is asked for; until it is agreed to read variables, as far as it is known without them."""
     from assembler.config.consent import NotAgreed
+    from assembler.config.gate import DeclaredGate
     from assembler.config.load import load
 
     try:
-        return load(command.conf, command.overrides, terms=asking.terms(command)).consent()
+        found = load(command.conf, command.overrides, terms=asking.terms(command))
+        if all(demand.standing != "open" for demand in found.consent().demands):
+            # Once its Python code may be imported, what that asks for can be known.
+            DeclaredGate(found).admit()
+        return found.consent()
     except NotAgreed as error:
         return error.consent
 
@@ -72,8 +77,8 @@ def _show(consent: Consent, *, as_json: bool) -> int:
         found = {"project": str(consent.project), "digest": consent.token or None, "powers": powers}
         answer(json.dumps(found, ensure_ascii=False, indent=2))
         return DONE
-    if not consent.demands:
-        answer(f"{consent.project} asks for nothing that needs consent")
+    if all(demand.standing == "known" for demand in consent.demands):
+        answer(f"{one_line(str(consent.project))} asks for nothing that needs consent")
         return DONE
     for line in asking.lines(consent):
         answer(line)

@@ -47,7 +47,7 @@ class Agreements:
     """
 
     def __init__(self, project: Path) -> None:
-        self._project = project.resolve()
+        self._project = Path(os.path.realpath(project))
         name = hashlib.sha256(os.fsencode(self._project)).hexdigest()
         self._file = state_folder() / "trust" / f"{name[:40]}.json"
 
@@ -58,6 +58,8 @@ class Agreements:
             AssemblerError: The file is not one that only its owner can have written, or cannot be read
                 (``trust/bad-record``).
         """
+        if not self._file.is_absolute():
+            return []  # nobody who has no home can have agreed to anything
         try:
             # Without waiting: it may be a pipe.
             descriptor = os.open(self._file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -131,6 +133,9 @@ class Agreements:
     @contextmanager
     def _changing(self) -> Generator[None]:
         """Holds off other processes that change the same."""
+        if not self._file.is_absolute():
+            hint = "set HOME, or XDG_STATE_HOME"
+            raise problem("trust/not-kept", "there is no home folder to keep in what was agreed to", hint=hint)
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with (self._file.parent / ".lock").open("w") as lock:
@@ -147,12 +152,12 @@ class Agreements:
 
 
 def state_folder() -> Path:
-    """Where a person's own records are: https://specifications.freedesktop.org/basedir-spec."""
+    """Where a person's own records are: https://specifications.freedesktop.org/basedir-spec.
+
+    A relative path where there is no home.
+    """
     chosen = os.environ.get("XDG_STATE_HOME", "")
     # The specification: a relative path is invalid and ignored.
     if not os.path.isabs(chosen):  # noqa: PTH117  (a text)
         chosen = os.path.expanduser("~/.local/state")  # noqa: PTH111  (Path.home raises where there is none)
-    if chosen.startswith("~"):
-        hint = "set HOME, or XDG_STATE_HOME"
-        raise problem("trust/bad-record", "there is no home folder to keep in what was agreed to", hint=hint)
     return Path(chosen, "assembler")

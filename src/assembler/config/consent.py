@@ -73,7 +73,7 @@ class Consent:
         composition: What was composed.
         config: What it declares, as far as it is known.
         terms: What was agreed to beforehand.
-        first: Digest of what had to be agreed to before this could be found out.
+        first: What agreed to all that had to be known before this could be found out.
 
     Attributes:
         demands: What it asks for, each with whether it was agreed to.
@@ -83,16 +83,16 @@ class Consent:
         self._composition = composition
         self._terms = terms
         self._first = first
-        self._agreements = Agreements(composition.project.folder)
-        self._known: Sequence[Agreement] = ()
-        self.demands: Sequence[Demand] = [self._as_typed(demand) for demand in demands(composition, config)]
-        if self.needed:
-            self._known = self._agreements.read()
-            self.demands = [*self._as_agreed()]
-
-    @cached_property
-    def _places(self) -> Place:
-        return trace(self._composition)
+        asked = [self._as_typed(demand) for demand in demands(composition, config)]
+        if all(demand.standing == "typed" or demand.power.is_known for demand in asked):
+            # What a preset does matters beside a file that is read, and not by itself.
+            asked = [demand.agreed("known") if demand.standing == "open" else demand for demand in asked]
+        records = {digest_json(demand.record): demand.record for demand in asked if demand.standing == "open"}
+        self.needed: Sequence[Record] = [record for _, record in sorted(records.items())]
+        """What has to be agreed to, whether it was or not: all but what was typed or is known; each once."""
+        self.digest = digest_json([*self.needed]) if self.needed else ""
+        """What names that, and all that it is bound to but the folder; empty if it is nothing."""
+        self.demands: Sequence[Demand] = [self._as_agreed(demand) for demand in asked]
 
     @property
     def project(self) -> Path:
@@ -100,20 +100,9 @@ class Consent:
         return self._composition.project.folder
 
     @property
-    def needed(self) -> list[Record]:
-        """What has to be agreed to, whether it was or not: everything that was not typed; sorted, each once."""
-        records = [demand.record for demand in self.demands if demand.standing != "typed"]
-        return [record for _, record in sorted({digest_json(record): record for record in records}.items())]
-
-    @property
-    def digest(self) -> str:
-        """What names the powers that have to be agreed to, and all that they are bound to but the folder; or empty."""
-        return digest_json([*self.needed]) if self.needed else ""
-
-    @property
     def token(self) -> str:
-        """What agrees to them for once, as ``--trust`` takes it."""
-        return "+".join(dict.fromkeys(filter(None, (self._first, self.digest))))
+        """What agrees to it for once, as ``--trust`` takes it; empty if there is nothing to agree to."""
+        return "+".join(dict.fromkeys(part for part in (*self._first.split("+"), self.digest) if part))
 
     def require(self, below: Keys = ()) -> None:
         """Goes on only if everything was agreed to.
@@ -142,13 +131,35 @@ class Consent:
         place, exact = self._places.find(demand.power.keys[0])
         return place.value if exact else place.key
 
+    def change(self, demand: Demand) -> str:
+        """What is different from when somebody agreed to it last; empty if nobody ever did."""
+        return _change(demand.record, self._before)
+
     def agree(self) -> None:
         """Remembers that a person saw what has to be agreed to, and did.
 
         Raises:
             AssemblerError: It cannot be written (``trust/not-kept``).
         """
-        self._agreements.add(self.needed)
+        Agreements(self.project).add(self.needed)
+
+    @cached_property
+    def _places(self) -> Place:
+        return trace(self._composition)
+
+    @cached_property
+    def _before(self) -> Sequence[Record]:
+        """The powers of the agreement that has most in common with what is asked for, the latest of equal ones.
+
+        What is asked for is compared with this one alone, so that two agreements never add up.
+        """
+        subjects = {_subject(record) for record in self.needed}
+
+        def common(agreement: Agreement) -> tuple[int, int, str]:
+            same = sum(record in agreement.powers for record in self.needed)
+            return same, len(subjects & {_subject(record) for record in agreement.powers}), agreement.at
+
+        return max(Agreements(self.project).read(), key=common, default=Agreement((), "")).powers
 
     def _as_typed(self, demand: Demand) -> Demand:
         power = demand.power
@@ -156,40 +167,20 @@ class Consent:
         typed = self._terms.is_typed and is_typed(power, self._composition)
         return demand.agreed("typed") if named or typed else demand
 
-    def _as_agreed(self) -> Iterator[Demand]:
-        whole = self.digest in self._terms.digests
-        before = self._nearest()
-        for demand in self.demands:
-            free = self._terms.everything and demand.power.action != "import"
-            agreed = demand.standing == "open" and (whole or free or demand.record in before)
-            yield demand.agreed("agreed") if agreed else demand
-
-    def change(self, demand: Demand) -> str:
-        """What is different from when somebody agreed to it last; empty if nobody ever did."""
-        return _change(demand.record, self._nearest())
-
-    def _nearest(self) -> Sequence[Record]:
-        """The powers of the agreement that has most in common with what is asked for, the latest of equal ones.
-
-        What is asked for is compared with this one alone, so that two agreements never add up.
-        """
-        asked = self.needed
-        subjects = {_subject(record) for record in asked}
-
-        def common(agreement: Agreement) -> tuple[int, int, str]:
-            same = sum(record in agreement.powers for record in asked)
-            return same, len(subjects & {_subject(record) for record in agreement.powers}), agreement.at
-
-        return max(self._known, key=common).powers if self._known else ()
+    def _as_agreed(self, demand: Demand) -> Demand:
+        if demand.standing != "open":
+            return demand
+        free = self._terms.everything and demand.power.action != "import"
+        agreed = free or self.digest in self._terms.digests or demand.record in self._before
+        return demand.agreed("agreed") if agreed else demand
 
     def _told(self, asked: Sequence[Demand]) -> Iterator[Diagnostic]:
         if self._terms.digests:
             hint = f"look at it again: the digest is {self.token} now"
             yield Diagnostic("trust/other-digest", "it asks for other things than the digest stands for", hint=hint)
-        conf = self._composition.project.root
         how = (
-            f"`assemble trust conf={conf}` with the same overrides shows all of it, and remembers that you agree; "
-            f"`--trust {self.token}` agrees this once; in Python, `trust=True`"
+            f"`assemble trust conf={self._composition.project.named}` with the same overrides shows all of it, and "
+            f"remembers that you agree; `--trust {self.token}` agrees this once; in Python, `trust=True`"
         )
         for demand in asked:
             where = self.where(demand)

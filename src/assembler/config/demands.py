@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from assembler.agent.config import AgentConfig
-from assembler.components import Config
+from assembler.approval.policy import Approval
+from assembler.components import IN_ORDER, Config
 from assembler.config import yamlfile
 from assembler.config.agreements import Record
 from assembler.config.compose import Composition
@@ -15,9 +16,10 @@ from assembler.config.fingerprints import fingerprints
 from assembler.config.grammar import is_interpolated
 from assembler.config.walk import walk
 from assembler.powers import Keys, Power
+from assembler.tools.skills import RESERVED, RunSkillScript
 
-Standing = Literal["open", "agreed", "typed"]
-"""Nobody agreed to it; somebody did; or the person who starts the agent typed it just now."""
+Standing = Literal["open", "agreed", "typed", "known"]
+"""Nobody agreed to it; somebody did; the person who starts the agent typed it just now; or a preset is known for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +47,64 @@ class Demand:
         return replace(self, standing=standing)
 
 
-def demands(composition: Composition, config: AgentConfig | None) -> list[Demand]:
-    """Everything that a configuration asks for beyond what the presets are known to do.
+def powers(composition: Composition, config: AgentConfig | None) -> list[Power]:
+    """The powers of everything that a configuration declares, with their keys in the whole of it.
 
     Args:
         composition: What was composed.
         config: What it declares; None if that hangs on variables that nobody agreed to read.
-
-    Raises:
-        AssemblerError: What would execute is too large to be looked at (``trust/too-large``).
     """
-    base = composition.project.folder
     found = [Power("variable", name, (("allow_env", name),)) for name in composition.variables]
     if config is not None:
         for above, part in walk(config):
-            own = part.powers(base) if isinstance(part, Config) else ()
+            own = part.powers(composition.project.folder) if isinstance(part, Config) else ()
             found += (replace(power, keys=tuple((*above, *keys) for keys in power.keys)) for power in own)
+        found = [_at_its_place(power) for power in found]
+        found += _unasked(found, config.approval)
     # What hangs on a variable is found out when that was read.
-    known = [power for power in found if not composition.is_unread((power.target, power.binds, power.keys))]
-    return [Demand(power, fingerprints(power, base)) for power in known]
+    return [power for power in found if not composition.is_unread((power.target, power.binds, power.keys))]
+
+
+def demands(composition: Composition, config: AgentConfig | None) -> list[Demand]:
+    """Everything that a configuration asks for, as the files are now that it would execute.
+
+    Args:
+        composition: What was composed.
+        config: What it declares, as far as it is known.
+
+    Raises:
+        AssemblerError: There is more that would execute than can be looked at (``trust/too-large``).
+    """
+    return [Demand(power, fingerprints(power, composition.project.folder)) for power in powers(composition, config)]
+
+
+def _at_its_place(power: Power) -> Power:
+    """Python code with its place, which says when it is called, and with what."""
+    if power.action != "import":
+        return power
+    return replace(power, binds={"place": ".".join(power.keys[0][:-1]), "options": power.binds})
+
+
+def _unasked(found: Sequence[Power], approval: Approval) -> Iterator[Power]:
+    """Letting the model call Python code unasked, which no runner confines."""
+    scripts = [power for power in found if power.action == "import" and power.keys[0][:2] == ("skills", "sources")]
+    tools = [power for power in found if power.action == "import" and power.keys[0][0] == "tools"]
+    called = scripts if approval.may_allow(RunSkillScript.name) else []
+    called += tools if _may_allow_any(approval) else []
+    if called:
+        policy = approval.model_dump(mode="json", context=IN_ORDER)
+        yield Power("run", "Python code unasked, which nothing isolates", called[0].keys, {"approval": policy})
+
+
+def _may_allow_any(approval: Approval) -> bool:
+    """Whether a tool could be called unasked whose name nobody knows yet."""
+    allowing = [rule for rule in approval.rules.values() if rule.action == "allow"]
+    return approval.default == "allow" or any(not {*rule.tools} <= {*RESERVED} or not rule.tools for rule in allowing)
 
 
 def is_typed(power: Power, composition: Composition) -> bool:
     """Whether everything that makes a power so was typed on the command line, and says so itself."""
-    return bool(power.keys) and all(_is_typed(keys, composition) for keys in power.keys)
+    return power.is_plain and all(_is_typed(keys, composition) for keys in power.keys)
 
 
 def _is_typed(keys: Keys, composition: Composition) -> bool:

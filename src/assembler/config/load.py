@@ -19,12 +19,11 @@ from assembler.config.provenance import Place, trace
 from assembler.config.rebase import rebased
 from assembler.config.rootfile import OMITTED
 from assembler.config.walk import walk
-from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, nearest
+from assembler.errors import AssemblerError, Diagnostic, did_you_mean, nearest
+from assembler.folders import repository_of
 from assembler.kinds import BUILT_IN, find_kind
 from assembler.presets.known import KNOWN_SECRETS
-from assembler.python import refs
 from assembler.secret import Secret, is_reference
-from assembler.skills.declared import Skills
 
 _INHERITING_ROOMS = ("runner",)
 """Rooms whose entries elsewhere in the configuration extend what the root says."""
@@ -50,32 +49,6 @@ class Declared:
         """What it asks for, as its files are now, and what of it was agreed to."""
         return Consent(self.composition, self.config, self.terms, self.first)
 
-    def admitted(self) -> AgentConfig:
-        """The agent, once everything that it would do was agreed to, with the Python objects that it names.
-
-        Raises:
-            NotAgreed: Nobody agreed to some of it.
-            AssemblerError: A Python object cannot be used, or its module is not trusted (``python/...``).
-        """
-        consent = self.consent()
-        consent.require()
-        return refs.load(self.config, is_trusted=consent.trusts, where=self._where)
-
-    def admitted_skills(self) -> Skills:
-        """The same for the skills alone, which can be listed without the rest.
-
-        Raises:
-            AssemblerError: As ``admitted``.
-        """
-        consent = self.consent()
-        consent.require(("skills",))
-        skills = self.config.skills
-        return refs.load(skills, is_trusted=consent.trusts, where=lambda path: self._where(("skills", *path)))
-
-    def _where(self, path: Sequence[str | int]) -> Where:
-        place, exact = trace(self.composition).find(path)
-        return place.value if exact else place.key
-
 
 def load(
     conf: str | Path, overrides: Sequence[str] = (), cwd: Path | None = None, terms: Terms = NOTHING_AGREED
@@ -99,7 +72,7 @@ def load(
     if composition.variables:
         consent = Consent(composition, validate(composition, folder), terms)
         consent.require(("allow_env",))
-        composition, first = composition.revealed(), consent.digest
+        composition, first = composition.revealed(), consent.token
     # Without variables that are not read, there is nothing that a declaration could hang on.
     return Declared(cast("AgentConfig", validate(composition, folder)), composition, terms, first)
 
@@ -122,7 +95,7 @@ def validate(composition: Composition, cwd: Path) -> AgentConfig | None:
     inherit = {room: cast("dict[str, Any]", value) for room, value in rooms.items() if isinstance(value, dict)}
     invalid: list[dict[str, Any]] = []
     wrong = [*composition.unplaced]
-    context = BuildContext(inherit, project=composition.project.folder)
+    context = BuildContext(inherit, project=repository_of(composition.project.folder))
     try:
         config = AgentConfig.model_validate(data, context=context)
         wrong += _not_allowed(config)

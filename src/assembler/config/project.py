@@ -21,11 +21,13 @@ class Project:
         folder: The project's folder, against which relative paths resolve.
         conf: The folder that holds roots and groups; ``folder / "conf"``, or the folder itself.
         root: Name of the root, without its suffix.
+        named: What ``conf=`` said.
     """
 
     folder: Path
     conf: Path
     root: str
+    named: str = ""
 
     @property
     def file(self) -> Path:
@@ -70,7 +72,7 @@ def locate(conf: str | Path, cwd: Path | None = None) -> Project:
     searched = list(_conf_folders(here))
     for folder in searched:
         if os.path.isfile(folder / (text + SUFFIX)):  # noqa: PTH113  (Path.is_file raises for a name that is too long)
-            return Project(folder.parent, folder, text)
+            return Project(folder.parent, folder, text, text)
     roots = [file.stem for folder in searched for file in sorted(folder.glob("*" + SUFFIX))]
     hint = did_you_mean(text, roots) or "there is no conf/ folder with roots here or above; conf=PATH.yaml names a file"
     raise problem("config/no-such-root", f"there is no root `{text}` in conf/", hint=hint)
@@ -86,7 +88,7 @@ def _from_path(file: Path, text: str) -> Project:
         near = [path.name for path in file.parent.glob("*" + SUFFIX)] if os.path.isdir(file.parent) else []  # noqa: PTH112  (as above)
         raise problem("config/no-such-root", f"there is no file `{text}`", hint=did_you_mean(file.name, near))
     conf = file.parent
-    return Project(conf.parent if conf.name == "conf" else conf, conf, file.stem)
+    return Project(conf.parent if conf.name == "conf" else conf, conf, file.stem, text)
 
 
 def _conf_folders(start: Path) -> list[Path]:

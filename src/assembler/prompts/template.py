@@ -38,8 +38,8 @@ class TextFile(Config):
         """
         try:
             return located(self.file, base).read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8, or no name of a file"
             raise problem("prompt/unreadable-file", f"cannot read `{self.file}`: {reason}") from error
 
 

@@ -62,7 +62,7 @@ def _imported(name: str) -> object:
             raise problem(
                 "python/no-such-module",
                 f"there is no module `{error.name}`",
-                hint="a project's own modules have to be on Python's path: `PYTHONPATH=.`, or install them",
+                hint="it is looked for in the project's folder, and where Python finds what is installed",
             ) from error
         raise _failed(f"`{name}` cannot be imported", error) from error
 
@@ -90,7 +90,10 @@ def _refuse_foreign(found: object, target: str, is_trusted: Trust, expected: typ
         raise problem("python/foreign-object", f"`{target}` is a module", hint=hint)
     if expected is not None and isinstance(found, expected):
         return
-    is_definition = isinstance(found, type | FunctionType | BuiltinFunctionType | MethodType)
+    # What wraps a function, as `functools.cache` does, says of itself what the function says.
+    is_definition = isinstance(found, type | FunctionType | BuiltinFunctionType | MethodType) or hasattr(
+        found, "__wrapped__"
+    )
     definition = found if is_definition else type(found)
     module, name = getattr(definition, "__module__", None), getattr(definition, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(name, str)):

@@ -35,7 +35,8 @@ class PythonPart(PythonRef):
 
     def powers(self, base: Path) -> Iterable[Power]:
         """Running its code, with these options: with other ones it may do something else."""
-        return (replace(power, binds=self.options or None) for power in super().powers(base))
+        keys = (("target",), *([("options",)] if self.options else []))
+        return (replace(power, keys=keys, binds=self.options or None) for power in super().powers(base))
 
     def accept(self, found: object, where: Places) -> object:
         """An object of the room, made of its class and the options where the target is a class.

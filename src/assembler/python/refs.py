@@ -18,9 +18,10 @@ from pydantic_core import PydanticCustomError
 
 from assembler.components import Config
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
-from assembler.modules import SUFFIXES, own_code
+from assembler.modules import SUFFIXES, own_code, top_level
 from assembler.powers import Power
 from assembler.python.importing import Trust, import_object
+from assembler.python.sources import search_last
 
 KeyPath = tuple[str | int, ...]
 """The keys that lead to a value."""
@@ -29,13 +30,17 @@ Places = Callable[[KeyPath], Where]
 """Where in somebody's files a value stands."""
 
 _PARTIAL: type = functools.partial
-_TARGET = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*:[A-Za-z]\w*")
+_OWN_PACKAGE = __name__.partition(".")[0]
+_TARGET = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*:[A-Za-z]\w*", re.ASCII)
 
 
 def _checked(target: str) -> str:
     if not _TARGET.fullmatch(target):
-        message = "expected `package.module:Name`, no part of which starts with `_`"
+        message = "expected `package.module:Name` in ASCII letters, no part of which starts with `_`"
         raise PydanticCustomError("component/bad-target", message)
+    if top_level(target) == _OWN_PACKAGE:
+        # It would do unseen what a kind of ours says that it does.
+        raise PydanticCustomError("component/bad-target", "what Assembler itself has is named by its `kind`")
     return target
 
 
@@ -73,7 +78,8 @@ class PythonRef(Config):
 
     def powers(self, base: Path) -> Iterable[Power]:
         """Running what the import could reach, of which everything that is the project's own is looked at."""
-        yield Power("import", self.target, (("target",),), code=own_code(self.target, base), suffixes=SUFFIXES)
+        code = own_code(self.target, base)
+        yield Power("import", self.target, (("target",),), code=(code,) if code else (), suffixes=SUFFIXES)
 
     def load(self, is_trusted: Trust, where: Places) -> Self:
         """A copy that holds the object.
@@ -187,18 +193,19 @@ Function = Annotated[FunctionRef, BeforeValidator(_own)]
 C = TypeVar("C", bound=Config)
 
 
-def load(config: C, *, is_trusted: Trust, where: Places) -> C:
+def load(config: C, *, is_trusted: Trust, where: Places, project: Path | None = None) -> C:
     """A copy of a configuration in which every Python object is imported; the configuration stays as it is.
 
     Args:
         config: What may name Python objects, however deep.
         is_trusted: Whether code that is named as ``package.module:Name`` may be imported and used.
         where: Where the value stands that a path of keys leads to.
+        project: A folder whose modules can be named, too; Python looks there last, and from then on.
 
     Raises:
         AssemblerError: Everything that is wrong, each at its place (``python/...``).
     """
-    loading = _Loading(is_trusted, where)
+    loading = _Loading(is_trusted, where, project)
     loaded = loading.load(config, ())
     if loading.problems:
         raise AssemblerError(*loading.problems)
@@ -208,8 +215,8 @@ def load(config: C, *, is_trusted: Trust, where: Places) -> C:
 class _Loading:
     """One walk through a configuration. What holds nothing to be loaded is shared with the original."""
 
-    def __init__(self, is_trusted: Trust, where: Places) -> None:
-        self._is_trusted, self._where = is_trusted, where
+    def __init__(self, is_trusted: Trust, where: Places, project: Path | None) -> None:
+        self._is_trusted, self._where, self._project = is_trusted, where, project
         self.problems: list[Diagnostic] = []
 
     def load(self, value: Any, path: KeyPath) -> Any:
@@ -231,6 +238,8 @@ class _Loading:
         if changed:
             part = part.model_copy(update=changed)
         if isinstance(part, PythonRef):
+            if self._project is not None and self._is_trusted(part.target):
+                search_last(self._project)
             try:
                 part = part.load(self._is_trusted, lambda below: self._where((*path, *below)))
             except AssemblerError as error:

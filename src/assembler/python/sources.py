@@ -19,6 +19,7 @@ from importlib.machinery import (
 from pathlib import Path
 from types import CodeType
 
+from assembler.folders import repository_of
 from assembler.modules import code_of, is_installed, path_entries
 
 _FOLDERS: set[Path] = set()
@@ -33,9 +34,23 @@ def read_sources_of(module: str) -> None:
         module: Its dotted name; not imported yet, or its bytecode has run already.
     """
     places = code_of(module)
-    if places is not None and all(map(is_installed, places)):
-        return
-    fresh = {place for place in (*(places or ()), *path_entries()) if not is_installed(place)} - _FOLDERS
+    if places is None or not all(map(is_installed, places)):
+        _guard(*(places or ()), *path_entries())
+
+
+def search_last(project: Path) -> None:
+    """Has Python look for modules in a project, behind everything else, so that it takes the place of nothing.
+
+    Args:
+        project: The project's folder; whatever is imported from its repository runs from its source.
+    """
+    _guard(repository_of(project))
+    if str(project) not in sys.path:
+        sys.path.append(str(project))
+
+
+def _guard(*places: Path) -> None:
+    fresh = {place for place in places if not is_installed(place)} - _FOLDERS
     if not fresh:
         return
     _FOLDERS.update(fresh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -13,11 +14,14 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from assembler.errors import problem
+from assembler.folders import repository_of
+from assembler.modules import belongs_to
 from assembler.powers import Power
 from assembler.runners.arguments import ArgumentStyle, ScriptInput, map_arguments
 from assembler.runners.base import Runner, ScriptJob, ScriptLimits, ScriptResult
 from assembler.runners.interpreters import (
     DEFAULT_INTERPRETERS,
+    OWN_PYTHON,
     Interpreter,
     Interpreters,
     find_interpreter,
@@ -130,13 +134,13 @@ class FileRunner(Runner):
     def powers(self, base: Path) -> Iterable[Power]:
         """Starting other programs than the shipped interpreters, and setting variables for scripts."""
         for suffix, program in self.interpreters.items():
-            if DEFAULT_INTERPRETERS.get(suffix) != program:
-                found = find_program(program)
-                path = found.resolve() if found is not None else None
-                code = (path,) if path is not None and path.is_relative_to(base.resolve()) else ()
-                yield Power(
-                    "start", f"{path or program} for `{suffix}` scripts", (("interpreters", suffix),), code=code
-                )
+            found = find_program(program) if program != OWN_PYTHON else None
+            path = Path(os.path.realpath(found)) if found is not None else None
+            # A program finds what it runs beside itself.
+            code = (path.parent,) if path is not None and belongs_to(path, repository_of(base)) else ()
+            if code or DEFAULT_INTERPRETERS.get(suffix) != program:
+                keys = (("interpreters", suffix),)
+                yield Power("start", f"{path or program} for `{suffix}` scripts", keys, code=code)
         if self.env:
             yield Power("set", ", ".join(sorted(self.env)), (("env",),), binds=dict(self.env))
 

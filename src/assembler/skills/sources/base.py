@@ -18,12 +18,12 @@ class SkillSource(Component, Entry, room="sources"):
     """What this source's skills pass through, innermost first, before the decorators over all sources."""
 
     def folders(self, base: Path) -> Sequence[Path]:
-        """Folders of this machine that the files of its scripts lie in.
+        """Folders of this machine that the files of its scripts lie in; unless it says so, anywhere in the project.
 
         Args:
-            base: Folder against which relative paths resolve.
+            base: The project's folder, against which relative paths resolve.
         """
-        return ()
+        return (base,)
 
     @abstractmethod
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import isclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, JsonValue, StringConstraints, ValidationInfo
@@ -94,6 +95,10 @@ class InlineSource(SkillSource, kind="inline"):
 
     skills: Annotated[Named[InlineEntry], AfterValidator(_with_good_names)]
     """Skills by name."""
+
+    def folders(self, base: Path) -> Sequence[Path]:
+        """None: its scripts are functions."""
+        return ()
 
     async def list_skills(self, context: SourceContext) -> Sequence[Skill]:
         """The skills in their order; what is wrong with one is told, and the others stay."""
