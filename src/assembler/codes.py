@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     # configuration
     "config/bad-defaults": "`defaults` is not a list, or an entry of it chooses nothing.",
     "config/bad-override": "An override does not follow Hydra's grammar.",
+    "config/bad-package": "A `# @package` line does not stand where Hydra looks for it, or not as Hydra reads it.",
     "config/bad-suffix": "A configuration file ends in `.yml`, which Hydra does not read.",
     "config/bad-value": "A value is not what its key takes.",
     "config/bad-yaml": "A file is not YAML.",

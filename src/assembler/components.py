@@ -12,10 +12,10 @@ imported that is not used. Components are values: what needs state, they make.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -54,9 +54,7 @@ class Config(BaseModel):
         try:
             return handler(_with_defaults(value, cls.model_fields))
         except ValidationError as error:
-            raise _with_nearest_keys(
-                error, [*cls.model_fields, *(["kind"] if issubclass(cls, Component) else [])]
-            ) from None
+            raise _with_nearest_keys(error, cls) from None
 
     def powers(self, base: Path) -> Iterable[Power]:
         """What it would start, read or reach by itself, without what is declared within it.
@@ -180,20 +178,30 @@ def _with_defaults(value: Any, fields: Container[Any]) -> Any:
     return {key: item for key, item in items if item is not None or key not in fields}
 
 
-def _with_nearest_keys(error: ValidationError, allowed: Sequence[str]) -> ValidationError:
+def _with_nearest_keys(error: ValidationError, model: type[Config]) -> ValidationError:
     """The same error, with a hint for each unknown key of this model: only here it is known which keys it has."""
+    own = [*model.model_fields, *(["kind"] if issubclass(model, Component) else [])]
     lines: list[InitErrorDetails] = []
     for problem in error.errors(include_url=False):
         kind, location = problem["type"], problem["loc"]
         # The message comes last, so that nothing in it is taken for a placeholder.
         context = {**problem.get("ctx", {}), "message": problem["msg"]}
-        if kind == "extra_forbidden" and len(location) == 1:
-            key = str(location[0])
+        if kind == "extra_forbidden":
+            # Deeper down it is a model that is no part of the configuration by itself, such as a matcher.
+            above = model.model_fields.get(str(location[0]))
+            allowed = own if len(location) == 1 else _keys(above.annotation if above else None)
             kind = UNKNOWN_KEY
-            context = {"hint": did_you_mean(key, allowed), "message": "there is no such key"}
+            context = {"hint": did_you_mean(str(location[-1]), allowed), "message": "there is no such key"}
         told = PydanticCustomError(cast("Any", kind), "{message}", context)
         lines.append(InitErrorDetails(type=told, loc=location, input=None))
     return ValidationError.from_exception_data(error.title, lines, hide_input=True)
+
+
+def _keys(annotation: Any) -> set[str]:
+    """The keys of the models that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return set(annotation.model_fields)
+    return {key for part in get_args(annotation) for key in _keys(part)}
 
 
 def _named_kinds(value: Any) -> Any:

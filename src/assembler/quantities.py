@@ -30,6 +30,8 @@ def parse_duration(value: Any) -> Any:
     try:
         seconds = _seconds(value)
         duration = timedelta(seconds=seconds)
+    except PydanticCustomError:
+        raise  # it is a ValueError too
     except (OverflowError, ValueError):
         raise PydanticCustomError("duration", "Input should be a duration of at most 999999999 days") from None
     if duration < timedelta(0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -42,7 +44,7 @@ def told(conf: str, *overrides: str) -> list[tuple[str, str]]:
 def test_unrelated_mistakes_of_every_kind_are_told_together(project: Any) -> None:
     project(FILES)
     assert told("agent", "env=prdo", "strict=yes", "name=a=b", "+limits=3") == [
-        ("component/unknown-kind", "conf/agent.yaml:15:11"),
+        ("component/unknown-kind", "conf/agent.yaml:15:18"),
         ("config/bad-override", "override #3 `name=a=b`"),
         ("config/bad-value", "conf/agent.yaml:12:12"),
         ("config/bad-value", "override #2 `strict=yes`"),
@@ -100,3 +102,41 @@ def test_defaults_lists_anywhere(project: Any, files: dict[str, str], expected: 
     project({**FILES, "conf/agent.yaml": "defaults: [{model: gpt}, _self_]\n", **files})
     found = told("agent", *(["model=echo"] if "gpt" not in str(files) and "modl: echo}, " not in str(files) else []))
     assert found == expected
+
+
+SIX = """\
+defaults:
+  - model: echo
+  - approval: ask_scrpts
+  - _self_
+description: For ${variables.compny}.
+variables: {company: Example Ltd}
+limits:
+  tmeout: 30s
+  turns: many
+skills:
+  decorators:
+    hide: {kind: filtr, exclude: [internal-*]}
+"""
+TOLD_OF_SIX = """\
+conf/agent.yaml:3:15: error: `approval` has no option `ask_scrpts` [config/unknown-option]
+  did you mean `ask_scripts`?
+conf/agent.yaml:5:14: error: `description`: there is no key `variables.compny` [config/interpolation]
+  did you mean `variables.company`?
+conf/agent.yaml:8:3: error: there is no key `limits.tmeout` [config/unknown-key]
+  did you mean `timeout`?
+conf/agent.yaml:9:10: error: `limits.turns`: expected a whole number, found a text [config/bad-value]
+conf/agent.yaml:12:18: error: `skills.decorators.hide`: `decorators` has no kind `filtr` [component/unknown-kind]
+  did you mean `filter`?
+override #1 `limits.tool_calls=[1`: error: not an override, which is KEY=VALUE or ~KEY [config/bad-override]
+  quote a value that holds special characters, inside the shell's quotes: 'key="a=b, c"'
+"""
+
+
+def test_six_unrelated_mistakes_are_told_by_one_command(project: Any) -> None:
+    project({**FILES, "conf/agent.yaml": SIX})
+    command = [sys.executable, "-W", "error", "-m", "assembler.cli.main"]
+    arguments = ["run", "conf=agent", "-i", "x", "limits.tool_calls=[1"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sorted(done.stderr.splitlines()) == sorted(TOLD_OF_SIX.splitlines())

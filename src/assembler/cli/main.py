@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 done; 1 the run failed or met a limit; 2 wrong usage or configuration; 4 waiting for an answer;
         130 interrupted.
     """
-    from assembler.cli.output import tell, tell_diagnostics
+    from assembler.cli import failures
+    from assembler.cli.output import answer, tell, tell_diagnostics
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AssemblerError as error:
         if debug:
             tell(_traceback(error))
+        answered = failures.as_json(given, error.diagnostics)
+        if answered is not None:
+            answer(answered)
         tell_diagnostics(error.diagnostics)
         return WRONG
     except KeyboardInterrupt:

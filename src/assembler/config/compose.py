@@ -11,22 +11,10 @@ from assembler.config.draft import Draft
 from assembler.config.library import Library, library
 from assembler.config.overrides import Override
 from assembler.config.project import Project
+from assembler.config.provenance import Layer
 from assembler.config.resolvers import unread
 from assembler.config.yamlfile import Document
 from assembler.errors import AssemblerError, Diagnostic, Where
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """A file that took part in a composition.
-
-    Attributes:
-        document: The file.
-        package: Keys under which its content lies.
-    """
-
-    document: Document
-    package: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -73,8 +61,7 @@ class Composition:
 
     def layers(self) -> list[Layer]:
         """The files that took part, in the order in which they were laid over each other; only errors need it."""
-        documents = self._draft.documents
-        return [Layer(documents[part.name], part.package) for part in self._draft.parts() if part.name in documents]
+        return self._draft.layers()
 
     def chosen(self, group: str) -> list[str]:
         """The files of a group that take part, as a person would name them."""
@@ -146,7 +133,9 @@ def _resolved(raw: dict[str, Any], draft: Draft, *, reads_variables: bool) -> di
     resolved = interpolation.resolve(raw, reads_variables=reads_variables)
     return {
         "data": resolved.data,
-        "unplaced": [(path, found) for path, found in resolved.problems if not _refers_to(found, draft.aside)],
+        "unplaced": [
+            (path, found) for path, found in resolved.problems if not _refers_to(found, draft.aside | draft.absent)
+        ],
         "aside": frozenset({*draft.aside, *(path for path, _ in resolved.problems)}),
     }
 

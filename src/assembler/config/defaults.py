@@ -20,6 +20,10 @@ _KEYWORDS = frozenset({"optional", "override"})
 _STR, _MAP, _SEQ = (yamlfile.CORE_TAG + name for name in ("str", "map", "seq"))
 
 
+Key = tuple[str, ...]
+"""A key of the configuration, step by step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of a defaults list.
@@ -62,7 +66,7 @@ class Entry:
                 yield name, option
 
 
-def read(node: yaml.MappingNode, parent: str, shown: str) -> tuple[list[Entry], list[tuple[str, Diagnostic]]]:
+def read(node: yaml.MappingNode, parent: str, shown: str) -> tuple[list[Entry], list[tuple[Key, Diagnostic]]]:
     """The entries of a file's defaults list; those that are no entries are taken out of the file.
 
     Args:
@@ -72,23 +76,37 @@ def read(node: yaml.MappingNode, parent: str, shown: str) -> tuple[list[Entry], 
 
     Returns:
         The entries, and what is wrong with the others (``config/bad-defaults``, ``config/refused-resolver``,
-        ``config/interpolation``), with the group that each was about as far as that can be told.
+        ``config/refused-key``, ``config/interpolation``), each with the key of the group that it was about, or of
+        everything that it might have been about.
     """
+    entries: list[Entry] = []
+    problems: list[tuple[Key, Diagnostic]] = []
+    folder = parent.rpartition("/")[0]
+
+    def tell(error: _Malformed, group: str) -> None:
+        where = yamlfile.place(shown, error.mark)
+        told = Diagnostic(error.code, error.message, where=where, hint=error.hint)
+        problems.append((tuple(step for step in group.split("/") if step), told))
+
     elements = listed(node)
     if elements is None:
-        return [], []
-    entries: list[Entry] = []
-    problems: list[tuple[str, Diagnostic]] = []
-    folder = parent.rpartition("/")[0]
+        for key, value in list(yamlfile.pairs(node)):
+            if key.value == "defaults":
+                node.value.remove((key, value))
+                tell(_Malformed(value, "`defaults` is a list such as `- model: gpt`"), folder)
+        return [], problems
     for element in list(elements):
         try:
-            entries.append(_entry(element, folder))
+            entry = _entry(element, folder)
+            if entry.is_self and any(other.is_self for other in entries):
+                elements.remove(element)
+                tell(_Malformed(element, f"`{SELF}` stands twice", "remove one"), SELF)
+            else:
+                entries.append(entry)
         except _Malformed as error:
             elements.remove(element)
-            where = yamlfile.place(shown, error.mark)
-            told = Diagnostic(error.code, error.message, where=where, hint=error.hint)
             key = next(yamlfile.pairs(element), (name(""),))[0].value
-            problems.append((_below(folder, key.rpartition(" ")[2].partition("@")[0]), told))
+            tell(error, _below(folder, key.rpartition(" ")[2].partition("@")[0]))
     return entries, problems
 
 
@@ -170,9 +188,8 @@ def _options(value: yaml.Node) -> tuple[yaml.ScalarNode, ...]:
 
 def _check_text(node: yaml.ScalarNode) -> None:
     """Makes sure that a key or option is a text that names something below `conf/`, and reads nothing."""
-    kind = node.tag.removeprefix(yamlfile.CORE_TAG)
-    if kind != "str":
-        read = {"bool": "a boolean", "null": "nothing"}.get(kind, "a number")
+    read = yamlfile.reads_as(node)
+    if read:
         raise _Malformed(node, f"quote it: YAML reads `{node.value}` as {read}", f'"{node.value}"')
     try:
         called = grammar.calls(node.value)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import yaml
 
-from assembler.config import defaults, grammar, yamlfile
+from assembler.config import contradictions, defaults, grammar, reading, yamlfile
 from assembler.config.defaults import Entry
-from assembler.config.engine import Part, hydra_over
+from assembler.config.engine import hydra_over
 from assembler.config.library import Library
 from assembler.config.overrides import HYDRA, Override, is_hydras
+from assembler.config.provenance import Layer, Place, conflicts, lay
 from assembler.config.rootfile import OMITTED, OVERLAY, CompletedRoot
 from assembler.config.yamlfile import Document
 from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, first_line, nearest
@@ -30,8 +32,9 @@ class Draft:
         overrides: The overrides that are left.
         chosen: What the root, and then the overrides, choose of each group.
         problems: What was set aside and why.
-        aside: Keys with their whole content; whatever is wrong with what is left of them is a mere consequence.
-        absent: Keys that an override would have set; that they are missing is a mere consequence.
+        aside: Keys whose content was set aside; whatever is wrong with what is left of them is a mere consequence.
+        absent: Keys of which something that was set aside would have said more; that something is missing there is a
+            mere consequence.
     """
 
     def __init__(self, library: Library, root: CompletedRoot, overrides: Sequence[Override]) -> None:
@@ -39,8 +42,8 @@ class Draft:
         self.overrides = list(overrides)
         self.chosen = dict(root.chosen)
         self.problems = list(root.problems)
-        self.aside = {tuple(group.split("/")) for group in root.aside if group}
-        self.absent: set[tuple[str, ...]] = set()
+        self.aside = set(root.aside)
+        self.absent = set(root.absent)
         self._library = library
         self._root = root
         self._decided: set[str] = set()
@@ -64,10 +67,14 @@ class Draft:
                     break
         raise AssemblerError(*self.problems)
 
-    def parts(self) -> list[Part]:
-        """The files in the order in which they are laid over each other."""
+    def layers(self) -> list[Layer]:
+        """The files that take part, in the order in which they are laid over each other."""
+        return self._layers(self.overrides)
+
+    def _layers(self, overrides: Sequence[Override]) -> list[Layer]:
         with hydra_over(self._library.project.root, self._texts(), self._groups()) as engine:
-            return engine.parts([override.hydra for override in self.overrides])
+            parts = engine.parts([override.hydra for override in overrides])
+        return [Layer(self.documents[part.name], part.package) for part in parts if part.name in self.documents]
 
     def _load(self, overrides: Sequence[Override]) -> Any:
         with hydra_over(self._library.project.root, self._texts(), self._groups()) as engine:
@@ -109,9 +116,9 @@ class Draft:
         document = self.documents[name]
         self._without_malformed(document)
         entries, problems = defaults.read(document.node, name, document.shown)
-        for group, told in problems:
+        for path, told in problems:
             self.problems.append(told)
-            self._set_aside(group)
+            self._miss("/".join(path))
             document.changed = True
         here = (*ancestors, name)
         for entry in sorted(entries, key=lambda entry: not entry.override):
@@ -143,21 +150,23 @@ class Draft:
             return self._unknown(name, where)
         shown = self._library.shown(path)
         try:
-            self.documents[name] = _option(yamlfile.read(name, path, shown))
+            document = _option(reading.read(name, path, shown))
         except AssemblerError as error:
             self.problems += error.diagnostics
-            self._set_aside(name.rpartition("/")[0])
-            self.documents[name] = Document(name, path, shown, yamlfile.empty(), changed=True)
+            self._miss(name.rpartition("/")[0])
+            document = yamlfile.without_content(name, path, shown)
+        self.documents[name] = document
+        self.problems += document.problems
+        self.aside |= {(*self._package(document), *key) for key in document.aside}
         self._read_on(name, ancestors)
         return None
 
     def _unknown(self, name: str, where: Where) -> Diagnostic:
         group, _, option = name.rpartition("/")
         groups = self._library.groups
-        misnamed = self._library.project.conf / f"{name}.yml"
-        if misnamed.is_file():
-            shown = self._library.shown(misnamed)
-            return Diagnostic("config/bad-suffix", f"`{shown}` ends in .yml", where=where, hint="rename it to .yaml")
+        misnamed = self._library.misnamed(name, where)
+        if misnamed is not None:
+            return misnamed
         if group in groups:
             message, hint = f"`{group}` has no option `{option}`", did_you_mean(option, groups[group])
         elif group in self._groups():
@@ -175,30 +184,39 @@ class Draft:
         if elements is not None and entry.node in elements:
             elements.remove(entry.node)
             document.changed = True
-        self._set_aside(entry.group or entry.options[0].value.rpartition("/")[0])
+        self._miss(entry.group or entry.options[0].value.rpartition("/")[0])
 
-    def _set_aside(self, group: str) -> None:
+    def _miss(self, group: str) -> None:
         """Notes that a group's option is missing, so that what it would have said is not missed."""
-        meant = {group, nearest(group, self._groups()) if group not in self._groups() else group}
-        self.aside |= {tuple(each.split("/")) for each in meant if each}
+        meant = {group, nearest(group, self._groups()) or group if group not in self._groups() else group}
+        self.absent |= {tuple(step for step in each.split("/") if step) for each in meant}
 
     def _drop(self, override: Override, told: Diagnostic) -> None:
+        """Sets an override aside, and tells why unless it would take out what was set aside before."""
         self.overrides.remove(override)
-        self.problems.append(told)
-        (self.aside if override.is_group else self.absent).add(override.path)
+        if not (override.deletes and any(override.path[: len(key)] == key for key in self.absent)):
+            self.problems.append(told)
+        self.absent.add(override.path)
+
+    def _package(self, document: Document) -> tuple[str, ...]:
+        """The keys under which a file's content lies, unless whoever chose it said otherwise."""
+        is_global = document.package == defaults.GLOBAL or document.name in self._root.documents
+        return () if is_global else tuple(document.name.split("/")[:-1])
 
     def _without_malformed(self, document: Document) -> None:
         """Takes out the interpolations that do not parse."""
-        is_global = document.package == defaults.GLOBAL
-        package = () if is_global or document.name in self._root.documents else tuple(document.name.split("/")[:-1])
+        package = self._package(document)
         for path, key, value in _texts(document.node):
             try:
                 grammar.calls(value.value)
             except ValueError as error:
+                here = (*package, *path)
                 where = yamlfile.place(document.shown, value.start_mark)
+                beaten_by = [each.where for each in self.overrides if each.sets(here)]
+                hint = f"{beaten_by[-1]} takes its place, yet every file has to be readable" if beaten_by else ""
                 message = f"`{key.value}`: malformed: {error}"
-                self.problems.append(Diagnostic("config/interpolation", message, where=where))
-                self.aside.add((*package, *path))
+                self.problems.append(Diagnostic("config/interpolation", message, where=where, hint=hint))
+                self.aside.add(here)
                 value.value = ""
                 document.changed = True
 
@@ -209,23 +227,40 @@ class Draft:
         message = _message(error)
         if isinstance(error, MissingConfigException) and error.missing_cfg_file not in {None, *self.documents}:
             return self._take_late(message, str(error.missing_cfg_file))
-        for override in list(self.overrides):
+        if self._without_conflicts() or self._without_culprit(message) or self._without_repetition(message):
+            return True
+        inside = re.match(r"In '([^']+)'", message)
+        document = self.documents.get(inside[1] if inside else "", self.documents[self._library.project.root])
+        told = Diagnostic("config/composition", contradictions.plain(message), where=Where(document.shown))
+        self.problems.append(told)
+        return False
+
+    def _without_culprit(self, message: str) -> bool:
+        """Drops the override that Hydra cannot follow; whether there was one."""
+        # The last of two that contradict each other is the one that cannot be followed.
+        for override in reversed(self.overrides):
+            others = [each for each in self.overrides if each is not override]
             # Hydra names the culprit by the text that it was given, or by its key, which may be any word.
             mentions = override.hydra in message or override.key in message
-            if mentions and self._outcome([each for each in self.overrides if each is not override]) != message:
-                told = _plain(message) if override.is_showable else "it contradicts what it is laid over"
-                self._drop(override, Diagnostic("config/override", told, where=override.where))
+            if mentions and self._outcome(others) != message:
+                places = partial(self._places, others)
+                self._drop(override, contradictions.of_override(override, message, places))
                 return True
-        for pattern in (
-            r"Could not override '([^'@]+)",
-            r"([\w/]+)(?:@\S+)? appears more",
-            r"Multiple values for ([\w/]+)",
+        return False
+
+    def _places(self, overrides: Sequence[Override]) -> Place:
+        return lay(self._layers(overrides), overrides)
+
+    def _without_repetition(self, message: str) -> bool:
+        """Takes out the entry of a defaults list that Hydra cannot follow; whether there was one."""
+        for pattern, what in (
+            (r"Could not override '([^'@]+)", "no entry before this one chooses an option of `{}`"),
+            (r"([\w/]+)(?:@\S+)? appears more", "`{}` is chosen twice"),
+            (r"Multiple values for ([\w/]+)", "`{}` is chosen twice"),
         ):
             found = re.search(pattern, message)
-            if found is not None and self._without_entry(found[1], message):
+            if found is not None and self._without_entry(found[1], what.format(found[1])):
                 return True
-        shown = self._library.shown(self._library.project.file)
-        self.problems.append(Diagnostic("config/composition", _plain(message), where=Where(shown)))
         return False
 
     def _take_late(self, message: str, name: str) -> bool:
@@ -244,7 +279,23 @@ class Draft:
         self.problems.append(told)
         return False
 
-    def _without_entry(self, group: str, message: str) -> bool:
+    def _without_conflicts(self) -> bool:
+        """Takes out what cannot be laid over what comes before it; whether there was any."""
+        try:
+            found = conflicts(self.layers(), self.overrides)
+        except Exception:  # noqa: BLE001  what is wrong with the defaults lists is explained elsewhere
+            return False
+        settled = False
+        for conflict in found:
+            if isinstance(conflict.source, Override):
+                self._drop(conflict.source, contradictions.of_shapes(conflict))
+                settled = True
+            elif contradictions.take_out(conflict, conflict.source):
+                self.problems.append(contradictions.of_shapes(conflict))
+                settled = True
+        return settled
+
+    def _without_entry(self, group: str, told: str) -> bool:
         """Takes out the last entry about a group, which is the one that Hydra cannot follow."""
         for document in self.documents.values():
             entries, _ = defaults.read(document.node, document.name, document.shown)
@@ -254,9 +305,7 @@ class Draft:
                     is_list = group in self._root.lists
                     hint = f"- {group}: [A, B]" if is_list else f"- override {group}: OPTION"
                     where = yamlfile.place(document.shown, option)
-                    self._take_out(
-                        document, entry, Diagnostic("config/bad-defaults", _plain(message), where=where, hint=hint)
-                    )
+                    self._take_out(document, entry, Diagnostic("config/bad-defaults", told, where=where, hint=hint))
                     return True
         return False
 
@@ -270,7 +319,8 @@ class Draft:
 
 
 def _option(document: Document) -> Document:
-    """An option's file, unless it would change Hydra itself."""
+    """An option's file with its package, unless it would change Hydra itself."""
+    reading.read_package(document)
     is_global = document.package == defaults.GLOBAL
     keys = [key for key, _ in yamlfile.pairs(document.node) if is_global and key.value == HYDRA]
     if keys or is_hydras(document.package):
@@ -297,13 +347,7 @@ def _texts(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
 
 
 def _message(error: BaseException) -> str:
-    """What an exception says; Hydra wraps what OmegaConf says in one that says nothing."""
-    if not str(error) and error.__cause__ is not None:
+    """What an exception says; Hydra wraps what OmegaConf says in one that says little."""
+    if error.__cause__ is not None and (not str(error) or str(error).startswith("Error merging override")):
         return _message(error.__cause__)
     return str(error) or first_line(error)
-
-
-def _plain(message: str) -> str:
-    """Hydra's sentence without its advice to type `+`, which makes a typo permanent."""
-    first = message.splitlines()[0] if message else ""
-    return re.sub(r"^In '[^']+': ", "", first).partition(" To append to your")[0].rstrip(". ")

@@ -12,6 +12,7 @@ from assembler.config.project import CONF, SUFFIX, Project
 from assembler.errors import Diagnostic, Where, problem
 
 PRESETS = "assembler.presets"
+_PRESET = "preset "
 MAX_DEPTH = 8
 """Levels of groups within groups in a folder called ``conf``."""
 MAX_ENTRIES = 20_000
@@ -52,6 +53,14 @@ class Library:
         preset = _presets() / (name + SUFFIX)
         return preset if preset.is_file() else None
 
+    def misnamed(self, name: str, where: Where) -> Diagnostic | None:
+        """What is wrong with naming a file there, if it has the suffix that Hydra does not read."""
+        file = self.project.conf / f"{name}.yml"
+        if not file.is_file():
+            return None
+        message = f"`{self.shown(file)}` ends in .yml"
+        return Diagnostic("config/bad-suffix", message, where=where, hint="rename it to .yaml")
+
     def is_own(self, path: Path) -> bool:
         """Whether a file is the project's, not a preset."""
         return not path.is_relative_to(_presets())
@@ -62,7 +71,12 @@ class Library:
 
     def shown(self, path: Path) -> str:
         """How to name a file to a person: a preset as one, any other relative to the project."""
-        return self.project.show(path) if self.is_own(path) else f"preset {path.relative_to(_presets()).as_posix()}"
+        return self.project.show(path) if self.is_own(path) else _PRESET + path.relative_to(_presets()).as_posix()
+
+
+def is_preset(where: Where) -> bool:
+    """Whether a place is in a preset."""
+    return where.file is not None and where.file.startswith(_PRESET)
 
 
 def library(project: Project) -> Library:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from assembler.config import grammar
 from assembler.errors import AssemblerError, Diagnostic, Where
 
 REFUSED_KEYS = frozenset({"_target_", "_args_", "_partial_", "_recursive_", "_convert_"})
@@ -20,6 +21,7 @@ MAX_SHOWN = 60
 
 _CREDENTIAL = re.compile(r"key|token|secret|passw|auth|header|credential|cookie", re.IGNORECASE)
 _MASK = "***"
+_NO_OVERRIDE = "not an override, which is KEY=VALUE or ~KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class Override:
     def path(self) -> tuple[str, ...]:
         """Its key, step by step; a group's name is the key under which its options lie."""
         return tuple(self.key.split("/" if self.is_group else "."))
+
+    def sets(self, path: tuple[str, ...]) -> bool:
+        """Whether it takes the place of what files say of a key."""
+        return not self.is_group and path[: len(self.path)] == self.path
 
     @property
     def options(self) -> list[str]:
@@ -98,7 +104,7 @@ def parse(texts: Sequence[str], is_group: Callable[[str], bool]) -> tuple[list[O
 
     Returns:
         Those that can be used, and what is wrong with the others (``config/bad-override``, ``config/sweep``,
-        ``config/refused-key``).
+        ``config/refused-key``, ``config/interpolation``).
     """
     parsed: list[Override] = []
     problems: list[BadOverride] = []
@@ -123,9 +129,10 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
     try:
         override = OverridesParser.create().parse_overrides([text])[0]
     except (HydraException, ValueError, RecursionError) as error:
-        hint = "quote a value that holds special characters, inside the shell's quotes: 'key=\"a=b, c\"'"
-        raise refuse("config/bad-override", "not an override, which is KEY=VALUE or ~KEY", hint) from error
+        raise refuse("config/bad-override", _NO_OVERRIDE, _way_out(text)) from error
     key = override.key_or_group
+    if not key:
+        raise refuse("config/bad-override", _NO_OVERRIDE, _way_out(text))
     if is_hydras(key) or is_hydras(override.package or ""):
         raise refuse("config/refused-key", "`hydra` settings are not a configuration's to change", "remove it")
     if not REFUSED_KEYS.isdisjoint(key.split(".")):
@@ -134,6 +141,12 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
         hint = "one value, a list `[a,b]`, or quotes around a text: 'key=\"a,b\"'"
         raise refuse("config/sweep", "several values at once", hint)
     value = override.value()
+    for written in _texts(value):
+        try:
+            grammar.calls(written)
+        except ValueError as error:
+            hint = "a text that holds `${` has a backslash before it"
+            raise refuse("config/interpolation", f"`{key}`: malformed: {error}", hint) from error
     deletes = override.is_delete()
     hydra = text
     chooses = is_group(key) and not isinstance(value, dict)
@@ -146,6 +159,14 @@ def _parse_one(number: int, text: str, is_group: Callable[[str], bool]) -> Overr
     return Override(number, text, hydra, key, override.package, chooses, value, deletes)
 
 
+def _way_out(text: str) -> str:
+    """What somebody most likely meant who typed something that is no override."""
+    key = re.match(r"-*([A-Za-z_][\w./]*)\s*(:|=|$)", text)
+    if key is not None and (text.startswith("-") or key[2] != "="):
+        return f"{key[1]}=VALUE"
+    return "quote a value that holds special characters, inside the shell's quotes: 'key=\"a=b, c\"'"
+
+
 def _options(value: Any, text: str) -> Any:
     """Names of options, also those that look like numbers or booleans; null and nothing are no option."""
     if isinstance(value, list):
@@ -153,6 +174,14 @@ def _options(value: Any, text: str) -> Any:
     if value is None or value == "":
         return None
     return value if isinstance(value, str) else text.partition("=")[2].strip()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    items: Iterable[Any] = cast("list[Any]", value) if isinstance(value, list) else ()
+    for item in cast("dict[Any, Any]", value).values() if isinstance(value, dict) else items:
+        yield from _texts(item)
 
 
 def _quoted(value: Any) -> str:

@@ -73,6 +73,9 @@ def locate(conf: str | Path, cwd: Path | None = None) -> Project:
     for folder in searched:
         if os.path.isfile(folder / (text + SUFFIX)):  # noqa: PTH113  (Path.is_file raises for a name that is too long)
             return Project(folder.parent, folder, text, text)
+    if any(file.stem == text for folder in searched for file in folder.glob("*.yml")):
+        told = f"`{CONF}/{text}.yml` ends in .yml"
+        raise problem("config/bad-suffix", told, hint="rename it: Hydra reads .yaml only")
     roots = [file.stem for folder in searched for file in sorted(folder.glob("*" + SUFFIX))]
     hint = did_you_mean(text, roots) or "there is no conf/ folder with roots here or above; conf=PATH.yaml names a file"
     raise problem("config/no-such-root", f"there is no root `{text}` in conf/", hint=hint)

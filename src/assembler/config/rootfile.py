@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from assembler.config import defaults, yamlfile
+from assembler.config import defaults, reading, yamlfile
 from assembler.config.defaults import GLOBAL, SELF, Entry
 from assembler.config.library import Library
 from assembler.config.overrides import HYDRA
@@ -40,8 +40,9 @@ class CompletedRoot:
         documents: The root, completed, and what it extends, by name.
         chosen: What the defaults lists choose of each group, before any override.
         lists: Groups of which several options may be chosen.
-        problems: What is wrong with the defaults lists; it is taken out of them.
-        aside: Groups whose choice was taken out with that.
+        problems: What is wrong; it is taken out of the documents.
+        aside: Keys that were taken out with that, with their content.
+        absent: Keys of which that might have said something; no key at all where it might have been anything.
     """
 
     documents: dict[str, Document] = field(default_factory=dict[str, Document])
@@ -50,7 +51,8 @@ class CompletedRoot:
         default_factory=lambda: {group for group, option in OMITTED.items() if isinstance(option, list)}
     )
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    aside: set[str] = field(default_factory=set[str])
+    aside: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    absent: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
 
 
 def complete(library: Library) -> CompletedRoot:
@@ -60,13 +62,12 @@ def complete(library: Library) -> CompletedRoot:
     anything; the root's own choice of it counts, else that of what it extends.
 
     Raises:
-        AssemblerError: The root cannot be read, is not a mapping, or sets what a root may not
-            (``config/not-a-mapping``, ``config/refused-key``, ``config/refused-package``, ``config/bad-defaults``).
+        AssemblerError: The root is a link that leads out of its project (``config/link-refused``).
     """
     name = library.project.root
     completed = CompletedRoot()
     path = library.find(name) or library.project.file
-    root = _read(name, path, library.shown(path))
+    root = _read(name, path, library.shown(path), completed)
     plain, overrides, overlay = _prepared(root, library, completed, (name,))
     added = [defaults.choice(group, option) for group, option in OMITTED.items() if group not in completed.chosen]
     plain.append(overlay or defaults.choice(OVERLAY, None))
@@ -76,11 +77,17 @@ def complete(library: Library) -> CompletedRoot:
     return completed
 
 
-def _read(name: str, path: Path, shown: str) -> Document:
-    document = yamlfile.read(name, path, shown)
-    problems = list(_refused(document))
-    if problems:
-        raise AssemblerError(*problems)
+def _read(name: str, path: Path, shown: str, completed: CompletedRoot) -> Document:
+    """A root's file, without what is wrong in it; empty where that is all of it."""
+    try:
+        document = reading.read(name, path, shown)
+    except AssemblerError as error:
+        completed.problems += error.diagnostics
+        completed.absent.add(())
+        return replace(yamlfile.without_content(name, path, shown), package="")
+    completed.problems += [*document.problems, *_refused(document)]
+    completed.aside |= set(document.aside)
+    document.node.value = [pair for pair in document.node.value if pair[0].value != HYDRA]
     return document
 
 
@@ -90,7 +97,7 @@ def _prepared(
     """The plain entries of a root, its overrides, and its choice of the overlay, which is taken out."""
     entries, problems = defaults.read(root.node, "", root.shown)
     completed.problems += [told for _, told in problems]
-    completed.aside |= {group for group, _ in problems}
+    completed.absent |= {path for path, _ in problems}
     plain: list[yaml.Node] = []
     overrides: list[yaml.Node] = []
     overlay: yaml.Node | None = None
@@ -126,27 +133,32 @@ def _extend(
     if name in ancestors:
         message = f"`{name}` extends itself" if name == ancestors[-1] else f"`{name}` extends `{root.name}` already"
         completed.problems.append(Diagnostic("config/recursion", message, where=where, hint="take one of them out"))
+        completed.absent.add(())
         return None
     try:
         path = library.find(name)
-        if path is None:
-            known = [file.stem for file in library.project.conf.glob("*" + SUFFIX)]
-            message, hint = f"`{name}` is not a file in conf/", did_you_mean(name, known)
-            completed.problems.append(Diagnostic("config/no-such-root", message, where=where, hint=hint))
-            return None
+        refused = [_no_such_root(name, where, library)] if path is None else []
     except AssemblerError as error:
-        completed.problems += [replace(told, where=where) for told in error.diagnostics]
+        path, refused = None, [replace(told, where=where) for told in error.diagnostics]
+    if path is None:
+        completed.problems += refused
+        completed.absent.add(())
         return None
-    try:
-        document = _read(name, path, library.shown(path))
-    except AssemblerError as error:
-        completed.problems += error.diagnostics
-        return None
+    document = _read(name, path, library.shown(path), completed)
     plain, overrides, overlay = _prepared(document, library, completed, (*ancestors, name))
     document.node = defaults.with_defaults(document.node, [*plain, *overrides])
     document.changed = True
     completed.documents[name] = document
     return (overlay,)
+
+
+def _no_such_root(name: str, where: Where, library: Library) -> Diagnostic:
+    misnamed = library.misnamed(name, where)
+    if misnamed is not None:
+        return misnamed
+    known = [file.stem for file in library.project.conf.glob("*" + SUFFIX)]
+    message, hint = f"`{name}` is not a file in conf/", did_you_mean(name, known)
+    return Diagnostic("config/no-such-root", message, where=where, hint=hint)
 
 
 def _is_root(entry: Entry) -> bool:
@@ -159,7 +171,7 @@ def _is_root(entry: Entry) -> bool:
 def _refused(document: Document) -> Iterator[Diagnostic]:
     """What a root may not say."""
     shown = document.shown
-    for key, value in yamlfile.pairs(document.node):
+    for key, _ in yamlfile.pairs(document.node):
         if key.value == HYDRA:
             yield Diagnostic(
                 "config/refused-key",
@@ -167,9 +179,6 @@ def _refused(document: Document) -> Iterator[Diagnostic]:
                 where=yamlfile.place(shown, key.start_mark),
                 hint="remove it; groups are found in conf/ and among the presets",
             )
-        if key.value == "defaults" and not isinstance(value, yaml.SequenceNode):
-            where = yamlfile.place(shown, value.start_mark)
-            yield Diagnostic("config/bad-defaults", "`defaults` is a list such as `- model: gpt`", where=where)
     for number, line in enumerate(document.head, 1):
         if re.match(r"#\s*@package", line):
             yield Diagnostic(

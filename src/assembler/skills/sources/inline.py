@@ -82,11 +82,9 @@ InlineEntry = Annotated[InlineSkillConfig | ClassSkill, BeforeValidator(_entry)]
 def _with_good_names(skills: dict[str, InlineSkillConfig | ClassSkill]) -> dict[str, InlineSkillConfig | ClassSkill]:
     for name in skills:
         if not names.is_name(name):
-            raise PydanticCustomError(
-                "skills/bad-name",
-                "`{name}` is not a skill name: use {rule}",
-                {"name": name, "rule": names.RULE},
-            )
+            safe = names.safe_name(name)
+            context = {"entry": name, "rule": names.RULE, "hint": f"did you mean `{safe}`?" if safe else ""}
+            raise PydanticCustomError("skills/bad-name", "`{entry}` is not a skill name: use {rule}", context)
     return skills
 
 
