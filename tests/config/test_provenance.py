@@ -70,6 +70,7 @@ def places(*overrides: str) -> Place:
         (["env=both"], "variables.limits.turns", ["conf/agent.yaml:5:18"]),
         (["env=both"], "variables.limits.timeout", ["conf/env/both.yaml:3:31"]),
         (["name.first=x"], "name.first", ["override #1 `name.first=x`"]),
+        (["limits.turns.most=9"], "limits.turns", ["override #1 `limits.turns.most=9`", "conf/agent.yaml:2:25"]),
     ],
 )
 def test_a_place_knows_what_it_beat(project: Any, overrides: list[str], key: str, chain: list[str]) -> None:

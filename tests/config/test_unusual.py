@@ -176,6 +176,12 @@ FILES: dict[str, tuple[Mapping[str, str], list[str], Expected, object]] = {
         lambda config: config.limits.turns,
         7,
     ),
+    "an overlay with a line that looks like one for Hydra": (
+        {"conf/env/prod.yaml": "# @author: Jane Doe\n# @package _global_\nlimits: {turns: 7}\n"},
+        ["env=prod"],
+        lambda config: config.limits.turns,
+        7,
+    ),
     "a package that is the group's own": (
         {"conf/model/other.yaml": "# @package model\n" + MODEL},
         ["model=other"],

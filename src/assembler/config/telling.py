@@ -215,8 +215,7 @@ class _Teller:
             if not exact or not place.beaten:
                 continue
             last = place.beaten[0]
-            is_elsewhere = (last.value.file, last.value.override) != (place.value.file, place.value.override)
-            if is_elsewhere and last.reads_as != "nothing" and not is_preset(last.value):
+            if last.reads_as != "nothing" and not is_preset(last.value):
                 return f"; it takes the place of {last.value}"
             return ""
         return ""
