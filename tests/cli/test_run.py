@@ -230,7 +230,8 @@ def test_output_that_nobody_reads_is_no_traceback() -> None:
 )
 def test_whatever_the_shell_did_to_the_streams(shell: str, code: int, told: str) -> None:
     command = shell.format(run=f"{sys.executable} -m assembler.cli.main run conf=agent")
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602
+    env = {**os.environ, "PYTHONUNBUFFERED": ""}  # as in most shells: what cannot be written is kept for one more try
+    done = subprocess.run(command, shell=True, env=env, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602
     assert done.returncode == code, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr

@@ -45,7 +45,7 @@ def declared(command: Command, *, skills_only: bool = False) -> Declared:
             ask(error.consent)
         else:
             for demand in found.consent().demands:
-                if demand.standing == "typed":
+                if demand.standing == "typed" and not demand.power.is_known:
                     tell(f"  agreed to by typing it: {demand.power}")
             return found
 

@@ -43,13 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output is gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()  # whoever read it is gone
         return FAILED
     except Exception as error:  # noqa: BLE001  whatever was not foreseen is told as such, and shown when asked for
         if debug:
             tell(_traceback(error))
         tell_diagnostics([_unforeseen(error)])
+        _abandon_output()
         return FAILED
 
 
@@ -61,6 +61,14 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  (lives as long)
         elif mode == "w" and isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Drops what cannot be written: Python would try once more at exit, complain, and end with a code of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _traceback(error: Exception) -> str:
