@@ -71,15 +71,18 @@ CODES: dict[str, str] = {
     "config/unknown-option": "A group has no option of this name, or there is no such group.",
     "config/unreadable": "A file cannot be read.",
     # models
+    "model/bad-header": "A header of `extra_headers` cannot be set, or cannot be sent.",
     "model/bad-pattern": "A scripted turn's `input` is not a regular expression.",
     "model/bad-url": "`base_url` is not the address of a server.",
     "model/cut": "The model's answer ended before it was complete.",
     "model/empty-turn": "A scripted turn neither calls nor says anything.",
     "model/failed": "The model answered with an error.",
     "model/malformed": "The model's answer breaks the protocol; nothing was run.",
+    "model/owned-key": "`extra_body` has a key that a request says by itself.",
     "model/refused": "The provider refused the request.",
     "model/timeout": "The model takes longer to answer than it may.",
     "model/unreachable": "Nobody answers where the model should be.",
+    "model/unsupported": "The conversation holds something that the model's API has no place for.",
     # prompts
     "prompt/bad-template": "A template has a mistake, an undeclared variable, or does what templates may not.",
     "prompt/reserved-variable": "A variable has a name that templates use for something else.",

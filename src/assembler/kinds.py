@@ -34,6 +34,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "model": {
         "openai": "assembler.models.openai_responses:OpenAIResponses",
+        "openai_chat": "assembler.models.openai_chat:OpenAIChat",
         "scripted": "assembler.models.scripted:Scripted",
     },
     "session": {

@@ -83,25 +83,27 @@ def reads(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
         yield Power("read", str(outside), (keys,), is_plain=not is_link or is_shared(base))
 
 
-def contacts(url: str, secrets: Iterable[str], url_keys: Keys, secret_keys: Keys) -> Iterable[Power]:
+def contacts(url: str, url_keys: Keys, secrets: Iterable[tuple[str, Keys]]) -> Iterable[Power]:
     """The powers to send what an agent says and hears to a server, and secrets with it.
 
     Known is what the presets do, and talking to this machine, though not sending it secrets: others may listen there.
 
     Args:
         url: The server's address.
-        secrets: Names of the secrets that go with each request, such as ``env/NAME``.
         url_keys: The key that holds the address.
-        secret_keys: The key that holds the secrets.
+        secrets: Names of the secrets that go with each request, such as ``env/NAME``, each with the key that holds it.
     """
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}".lower()
     is_known = is_loopback(parts.hostname or "") or origin in KNOWN_ORIGINS
     yield Power("contact", origin, (url_keys,), is_known=is_known)
-    for secret in secrets:
+    held: dict[str, list[Keys]] = {}
+    for secret, keys in secrets:
+        held.setdefault(secret, []).append(keys)
+    for secret, places in held.items():
         # Whoever types an address for a key that is known means that key.
-        keys = (url_keys,) if secret in KNOWN_SECRETS else (url_keys, secret_keys)
-        yield Power("send", f"{_where_from(secret)} to {origin}", keys, is_known=(secret, origin) in KNOWN)
+        typed = (url_keys,) if secret in KNOWN_SECRETS else (url_keys, *places)
+        yield Power("send", f"{_where_from(secret)} to {origin}", typed, is_known=(secret, origin) in KNOWN)
 
 
 def _where_from(secret: str) -> str:

@@ -22,9 +22,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.models import chat
 from tests.models.loopback import message, serve, stream
 
 from assembler import AssemblerError, Sandbox
@@ -35,6 +37,11 @@ from .playing import Playground
 
 ANSWER = "A sonnet has fourteen lines."
 """What the model server answers, whatever it is asked."""
+
+
+def answer(path: str) -> Any:
+    """The same in both APIs."""
+    return chat.text(ANSWER) if path.endswith("/chat/completions") else stream(message(ANSWER))
 
 
 @pytest.fixture
@@ -55,7 +62,7 @@ def test_a_page(path: Path, tmp_path: Path, servers: ExitStack, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, module.__name__, module)
     addresses: dict[str, str] = {}
     if "server" in page.marks:
-        server = servers.enter_context(serve([stream(message(ANSWER))] * 20))
+        server = servers.enter_context(serve([answer] * 20))
         addresses[page.marks["server"]] = urlsplit(server.url).netloc
     playground = Playground(page, tmp_path / "project", tmp_path / "tools", module, addresses)
     monkeypatch.chdir(playground.folder)

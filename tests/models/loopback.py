@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+REQUEST_ID = "req-loopback-7"
+"""What the server calls every request."""
 
 
 @dataclass
@@ -20,6 +23,14 @@ class Loopback:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    connections: int = 0
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A stream whose connection breaks after these bytes."""
+
+    data: bytes
 
 
 def stream(*output: dict[str, Any], status: str = "completed") -> list[dict[str, Any]]:
@@ -28,7 +39,7 @@ def stream(*output: dict[str, Any], status: str = "completed") -> list[dict[str,
     response = {"id": "resp_1", "object": "response", "status": status, "output": list(output), "usage": usage}
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "output": []}}]
     for item in output:
-        texts = [part["text"] for part in item.get("content", [])]
+        texts = [part["text"] for part in item.get("content", []) if "text" in part]
         events += [{"type": "response.output_text.delta", "delta": text, "output_index": 0} for text in texts]
         events.append({"type": "response.output_item.done", "item": item, "output_index": 0})
     return [*events, {"type": f"response.{status}", "response": response}]
@@ -50,25 +61,37 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
     """Serves until the block is left.
 
     An answer is a list of events; bytes that stand for them; a status with headers and a body, which is JSON unless it
-    is bytes; or bytes with the seconds to wait after each of them.
+    is bytes; bytes with the seconds to wait after each of them; or a function that is handed the path and gives one of
+    these. What is ``Broken`` is sent without its end.
     """
     loopback = Loopback(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def setup(self) -> None:
+            loopback.connections += 1
+            super().setup()
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             loopback.requests.append(json.loads(body))
             loopback.headers.append({name.lower(): value for name, value in self.headers.items()})
             loopback.paths.append(self.path)
-            answer = loopback.answers.pop(0)
+            answer: Any = loopback.answers.pop(0)
+            if isinstance(answer, Callable):
+                answer = answer(self.path)
             if isinstance(answer, tuple):
                 status, headers, data = answer
                 self._send(status, headers, data if isinstance(data, bytes) else json.dumps(data).encode())
                 return
             if isinstance(answer, dict):
                 self._drip(answer)
+                return
+            if isinstance(answer, Broken):
+                self._begin({"Content-Type": "text/event-stream", "Content-Length": str(len(answer.data) + 1)})
+                self.wfile.write(answer.data)
+                self.close_connection = True
                 return
             if isinstance(answer, bytes):
                 self._send(200, {"Content-Type": "text/event-stream"}, answer)
@@ -77,21 +100,18 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             self._send(200, {"Content-Type": "text/event-stream"}, lines.encode())
 
         def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
-            self.send_response(status)
-            for name, value in {
-                "Content-Type": "application/json",
-                **headers,
-                "Content-Length": str(len(body)),
-            }.items():
-                self.send_header(name, value)
-            self.end_headers()
+            length = {"Content-Length": str(len(body))}
+            self._begin({"Content-Type": "application/json", **headers, **length}, status)
             self.wfile.write(body)
 
-        def _drip(self, pieces: dict[bytes, float]) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Connection", "close")
+        def _begin(self, headers: dict[str, str], status: int = 200) -> None:
+            self.send_response(status)
+            for name, value in {"X-Request-Id": REQUEST_ID, **headers}.items():
+                self.send_header(name, value)
             self.end_headers()
+
+        def _drip(self, pieces: dict[bytes, float]) -> None:
+            self._begin({"Content-Type": "text/event-stream", "Connection": "close"})
             for piece, seconds in pieces.items():
                 self.wfile.write(piece)
                 if left.wait(seconds):

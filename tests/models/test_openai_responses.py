@@ -66,7 +66,7 @@ def test_a_run_with_a_tool_call(monkeypatch: pytest.MonkeyPatch) -> None:
         (stream(message("half"))[:-1], "failed", "before it was complete"),
         ([{"type": "error", "message": "overloaded"}], "failed", "overloaded"),
         (stream(message("cut"), status="incomplete"), "limit", "before it was done"),
-        (stream(status="failed"), "failed", "the model failed"),
+        (stream(status="failed"), "failed", "answered with an error: no reason given"),
     ],
 )
 def test_what_a_provider_does_wrong_has_an_outcome(answer: Any, status: str, told: str) -> None:
@@ -102,24 +102,6 @@ def test_a_secret_shows_its_reference_only(monkeypatch: pytest.MonkeyPatch) -> N
     assert secret.reveal() == f"Bearer {KEY}"
     assert KEY not in f"{secret} {secret!r} {secret.references}"
     assert os.environ["MY_KEY"] == KEY
-
-
-AMBIENT = ["ADMIN_KEY", "API_KEY", "API_TYPE", "API_VERSION", "BASE_URL", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"]
-PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
-
-
-def test_nothing_ambient_is_used_or_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in AMBIENT:
-        monkeypatch.setenv(f"OPENAI_{name}", "ambient")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Ambient: ambient\nAuthorization: Bearer ambient")
-    for name in PROXIES:
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "")
-    with serve([stream(message("hello"))]) as server:
-        result = run(server.url)
-    assert result.output_text == "hello"
-    assert "ambient" not in str(server.headers)
-    assert "authorization" not in server.headers[0]
 
 
 @pytest.mark.parametrize(
@@ -249,13 +231,13 @@ def test_no_log_holds_a_key(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
         (events(b"{nonsense"), "model/malformed", "not JSON"),
         (events(b'{"type": "caf\xe9"}'), "model/malformed", "not JSON in UTF-8"),
         (events(b"[" * 100_000), "model/malformed", "not JSON"),
-        (events(b'{"type": "x", "n": NaN}'), "model/malformed", "nan"),
+        (events(b'{"type": "x", "n": NaN}'), "model/malformed", "not JSON"),
         (events(b'{"type": "x", "n": ' + b"9" * 5000 + b"}"), "model/malformed", "not JSON"),
         (events(b"[1]"), "model/malformed", "list"),
         (events(b"null"), "model/malformed", "NoneType"),
         (events(b'{"type":"error","error":{"message":"overloaded"}}'), "model/failed", "overloaded"),
         (b"", "model/cut", "before it was complete"),
-        (b"<html>a portal</html>", "model/cut", "before it was complete"),
+        (b"<html>a portal</html>", "model/malformed", "an HTML page"),
         ((502, {"Content-Type": "text/html"}, b"<!doctype html><p>Bad gateway"), "model/refused", "an HTML page"),
         ((500, {}, b""), "model/refused", "500: no reason given"),
         ((400, {}, {"error": "model not found"}), "model/refused", "400: model not found"),

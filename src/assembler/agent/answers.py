@@ -9,8 +9,9 @@ from typing import Any, cast
 from assembler.errors import AssemblerError, problem
 from assembler.events import Event
 from assembler.items import Item, text_of
+from assembler.models.base import of_request
 from assembler.scrubbing import scrubbed_json
-from assembler.values import Irreducible, to_json
+from assembler.values import JSON, Irreducible, to_json
 
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events that end a stream; without one it was cut."""
@@ -70,6 +71,14 @@ def checked_answer(event: Event, seen: Sequence[Any], used: Collection[str]) -> 
         AssemblerError: The model failed (``model/failed``), or its answer breaks the protocol (``model/malformed``).
     """
     response = event.get("response")
+    try:
+        return _answer(event, response, seen, used)
+    except AssemblerError as error:
+        request_id = response.get("request_id") if isinstance(response, dict) else None
+        raise of_request(error, request_id) from None
+
+
+def _answer(event: Event, response: JSON, seen: Sequence[Any], used: Collection[str]) -> Answer:
     if not isinstance(response, dict):
         raise _malformed("no response in its last event")
     if event["type"] == "response.failed":
@@ -77,9 +86,9 @@ def checked_answer(event: Event, seen: Sequence[Any], used: Collection[str]) -> 
     output = response.get("output") or list(seen)
     if not isinstance(output, list):
         raise _malformed("an output that is no list")
-    if not output and event["type"] == "response.completed":
-        raise _malformed("neither a text nor a call")
     items = [_checked_item(item) for item in output]
+    if event["type"] == "response.completed" and all(item["type"] == "reasoning" for item in items):
+        raise _malformed("neither a text nor a call")
     ids = [str(item["call_id"]) for item in items if item["type"] == "function_call"]
     if len({*ids, *used}) != len(ids) + len(used):
         raise _malformed("two calls with one id")
@@ -125,5 +134,5 @@ def _message(value: object) -> str:
 
 
 def _malformed(what: str) -> AssemblerError:
-    hint = "nothing was run; the server does not speak the Responses API"
+    hint = "nothing was run; run again, and if it stays so, look whether the server speaks the API of `model.kind`"
     return problem("model/malformed", f"the model answered with {what}", hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pydantic import JsonValue, model_validator
 from pydantic_core import PydanticCustomError
@@ -73,8 +73,6 @@ class Turn(Entry):
 
 class Scripted(Model, kind="scripted"):
     """Plays the first turn that fits the last input; needs no network and no key."""
-
-    dialect: ClassVar[str] = "openai"
 
     turns: Named[Turn]
     """Turns by name."""

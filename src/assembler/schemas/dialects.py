@@ -99,10 +99,19 @@ AZURE = Dialect(
 """Azure OpenAI, cautiously: Microsoft's page on structured outputs still lists every constraint keyword as unsupported,
 and the smaller limits of the first generation."""
 
+VLLM = Dialect(
+    name="vllm",
+    strict=True,
+    keywords=_NUMBER | _ARRAY,
+    formats=OPENAI.formats - {"email"},
+)
+"""vLLM, which holds tool calls to a schema with xgrammar or llguidance. xgrammar takes a `pattern` for one of the whole
+text, and refuses addresses such as `a@b.c` for `email`: both would keep the model from what the schema allows."""
+
 NONE = Dialect(name="none", strict=False)
 """A provider without strict mode, or one that ignores it: the model is told the schema and held to nothing."""
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (OPENAI, AZURE, NONE)})
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (OPENAI, AZURE, VLLM, NONE)})
 """The dialects by name."""
 
 
