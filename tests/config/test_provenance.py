@@ -56,7 +56,7 @@ def places(*overrides: str) -> Place:
         (["~limits.turns"], "limits.turns", ["override #1 `~limits.turns`", "conf/agent.yaml:2:25"]),
         ([], "variables.limits.turns", ["conf/agent.yaml:4:32"]),
         ([], "variables.limits.timeout", ["conf/agent.yaml:2:37"]),
-        ([], "model.name", ["conf/model/gpt.yaml:2:7"]),
+        ([], "model.name", ["conf/model/gpt.yaml:2:7", "preset model/openai.yaml:5:7"]),
         ([], "model.base_url", ["conf/model/gpt.yaml:3:11", "preset model/openai.yaml:3:11"]),
         ([], "model.api_key", ["preset model/openai.yaml:4:10"]),
         ([], "skills.sources.units.paths", ["conf/agent.yaml:8:20", "conf/skills/units.yaml:2:31"]),
