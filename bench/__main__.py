@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import discovery, runs, start
+from bench import discovery, runs, sessions, start
 from bench.measure import Figure
 
 BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "start": start.measure,
     "discovery": discovery.measure,
     "runs": runs.measure,
+    "sessions": sessions.measure,
 }
 
 

@@ -13,6 +13,7 @@ from assembler.config.consent import Terms
 from assembler.config.gate import DeclaredGate
 from assembler.config.load import Declared, load
 from assembler.errors import AssemblerError, problem
+from assembler.sessions.base import SessionBackend
 
 
 def assemble(
@@ -61,12 +62,15 @@ def assemble(
     return agent_of(load(conf, overrides, cwd, terms), services)
 
 
-def agent_of(declared: Declared, services: Mapping[str, object] | None = None) -> Agent:
+def agent_of(
+    declared: Declared, services: Mapping[str, object] | None = None, sessions: SessionBackend | None = None
+) -> Agent:
     """The agent that a configuration declares.
 
     Args:
         declared: What was read.
         services: Objects for callables of skills and tools, by name.
+        sessions: Where conversations are kept, instead of where the configuration says.
     """
     composition = declared.composition
     return Agent(
@@ -75,6 +79,7 @@ def agent_of(declared: Declared, services: Mapping[str, object] | None = None) -
         services=services,
         diagnostics=composition.warnings,
         gate=DeclaredGate(declared),
+        sessions=sessions,
     )
 
 

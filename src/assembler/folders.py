@@ -1,7 +1,8 @@
-"""Folders: where a declared one lies, and removing one that somebody else may have filled."""
+"""Folders: where a declared one lies, where records are, and removing one that somebody else may have filled."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
 import os
@@ -31,6 +32,18 @@ def is_shared(folder: Path) -> bool:
 def repository_of(folder: Path) -> Path:
     """The folder of the repository that a folder lies in; itself where there is none."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+
+
+def state_file(project: Path, purpose: str, suffix: str) -> Path:
+    """Where a person's own record about a project is, out of any project's reach; relative where there is no home.
+
+    Args:
+        project: The project's folder; it is told apart by its path with all links followed.
+        purpose: What is recorded; it names the folder.
+        suffix: How the file's name ends.
+    """
+    name = hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()
+    return _state_folder() / purpose / f"{name[:40]}{suffix}"
 
 
 def discard_tree(path: Path) -> None:
@@ -94,3 +107,12 @@ def _empty(folder: int, root: int, fresh: Iterator[str]) -> list[str]:
         os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=root)
         moved.append(name)
     return moved
+
+
+def _state_folder() -> Path:
+    """Where a person's own records are: https://specifications.freedesktop.org/basedir-spec."""
+    chosen = os.environ.get("XDG_STATE_HOME", "")
+    # The specification: a relative path is invalid and ignored.
+    if not os.path.isabs(chosen):  # noqa: PTH117  (a text)
+        chosen = os.path.expanduser("~/.local/state")  # noqa: PTH111  (Path.home raises where there is none)
+    return Path(chosen, "assembler")

@@ -39,6 +39,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "session": {
         "memory": "assembler.sessions.memory:Memory",
+        "sqlite": "assembler.sessions.sqlite:Sqlite",
     },
 }
 """Dotted names by room and kind, imported when first used. A new kind is one file and one line here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,12 +14,13 @@ from assembler.folders import is_shared, located
 from assembler.presets.known import KNOWN, KNOWN_ORIGINS, KNOWN_SECRETS
 from assembler.values import JSON
 
-Action = Literal["contact", "send", "read", "variable", "import", "start", "run", "set"]
+Action = Literal["contact", "send", "read", "write", "variable", "import", "start", "run", "set"]
 
 ACTIONS: Mapping[Action, str] = {
     "contact": "sends the conversation to",
     "send": "sends the secret",
     "read": "reads outside of the project",
+    "write": "writes outside of the project",
     "variable": "reads the environment variable",
     "import": "imports and runs the Python code",
     "start": "starts",
@@ -71,16 +72,18 @@ def reads(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
         base: The project's folder.
         keys: The key that holds it.
     """
-    written = str(located(path, base))
-    if "\0" in written:
-        return  # nothing has such a name, which reading it will say
-    inside = Path(os.path.realpath(base / "conf" if is_shared(base) else base))
-    by_name = Path(os.path.normpath(written))
-    # `link/..` is one folder to the system, and another to whoever takes it apart as text first.
-    found = {Path(os.path.realpath(written)), Path(os.path.realpath(by_name))}
-    is_link = by_name.is_relative_to(base)
-    for outside in sorted(each for each in found if not each.is_relative_to(inside)):
-        yield Power("read", str(outside), (keys,), is_plain=not is_link or is_shared(base))
+    return (Power("read", target, (keys,), is_plain=is_plain) for target, is_plain in _outside(path, base))
+
+
+def writes(path: Path, base: Path, keys: Keys) -> Iterable[Power]:
+    """The power to write a file, and to read it, if it lies outside of the project once links are followed.
+
+    Args:
+        path: As declared.
+        base: The project's folder.
+        keys: The key that holds it.
+    """
+    return (Power("write", target, (keys,), is_plain=is_plain) for target, is_plain in _outside(path, base))
 
 
 def contacts(url: str, url_keys: Keys, secrets: Iterable[tuple[str, Keys]]) -> Iterable[Power]:
@@ -120,3 +123,20 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _outside(path: Path, base: Path) -> Iterator[tuple[str, bool]]:
+    """What a path means outside of the project, and whether the path itself says so.
+
+    Of a project that is somebody's whole home or more, as a lone file in it makes it, only `conf/` counts as inside.
+    """
+    written = str(located(path, base))
+    if "\0" in written:
+        return  # nothing has such a name, which opening it will say
+    inside = Path(os.path.realpath(base / "conf" if is_shared(base) else base))
+    by_name = Path(os.path.normpath(written))
+    # `link/..` is one folder to the system, and another to whoever takes it apart as text first.
+    found = {Path(os.path.realpath(written)), Path(os.path.realpath(by_name))}
+    is_plain = not by_name.is_relative_to(base) or is_shared(base)
+    for outside in sorted(each for each in found if not each.is_relative_to(inside)):
+        yield str(outside), is_plain

@@ -8,8 +8,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from typing import Any
 
 from assembler import Agent, AgentConfig
+from assembler.items import Item
 from assembler.models.base import Model, ModelClient, ModelRequest
 from assembler.scope import Scope
+from assembler.sessions.base import Conversation, SessionStore, SessionSummary
 from assembler.skills.skill import RunContext
 from assembler.tools.base import Tool, ToolOutput, Toolset
 from assembler.values import JSON
@@ -90,6 +92,28 @@ class Functions(Toolset, kind="functions-of-a-test"):
 
 
 TOOLS: list[Tool] = []
+
+
+class FailingStore(SessionStore):
+    """Holds nothing, and fails when it is given something."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    async def load(self, name: str) -> Conversation:
+        return Conversation()
+
+    async def append(self, name: str, items: Sequence[Item], **what: Any) -> int:
+        raise self._error
+
+    async def summaries(self) -> Sequence[SessionSummary]:
+        return []
+
+    async def agents(self, name: str) -> Mapping[str, Mapping[str, JSON]]:
+        return {}
+
+    async def delete(self, name: str) -> bool:
+        return False
 
 
 def agent(*streams: Any, body: Body | None = None, **parts: Any) -> Agent:

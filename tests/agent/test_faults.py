@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.support import CLIENT, agent, call, done, say
+from tests.agent.support import CLIENT, FailingStore, agent, call, done, say
 
 from assembler import Agent, Answer, ApprovalRequest, AssemblerError, Result
 from assembler.items import Item
 from assembler.scope import Scope
-from assembler.sessions.base import Conversation, SessionBackend, SessionStore
+from assembler.sessions.base import SessionBackend, SessionStore
 from assembler.tools.base import ToolOutput
 
 
@@ -283,16 +284,8 @@ def test_what_was_shown_is_what_runs() -> None:
 class Broken(SessionBackend, kind="broken"):
     """Loses what it is given."""
 
-    def open(self, scope: Scope) -> SessionStore:
-        return _BrokenStore()
-
-
-class _BrokenStore(SessionStore):
-    async def load(self, name: str) -> Conversation:
-        return Conversation()
-
-    async def append(self, name: str, items: Sequence[Item], *, expected: int, digest: str) -> Conversation:
-        raise OSError("disk full")
+    def open(self, scope: Scope, base: Path) -> SessionStore:
+        return FailingStore(OSError("disk full"))
 
 
 def test_an_answer_is_not_lost_with_its_session() -> None:

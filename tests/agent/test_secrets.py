@@ -9,22 +9,23 @@ import traceback
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.agent.support import CLIENT, TOOLS, FunctionTool, agent, call, done, say
+from tests.agent.support import CLIENT, TOOLS, FailingStore, FunctionTool, agent, call, done, say
 
 from assembler import Agent, Answer, ApprovalRequest, AssemblerError, Result
 from assembler.agent.steps import Steps
 from assembler.errors import problem
 from assembler.events import diagnostic_event
-from assembler.items import Item
 from assembler.models.base import ModelRequest
 from assembler.scope import Scope
 from assembler.scrubbing import MARK
 from assembler.secret import Secret
-from assembler.sessions.base import Conversation, SessionBackend, SessionStore
+from assembler.sessions.base import SessionBackend, SessionStore
+from assembler.sessions.sqlite import Sqlite
 from assembler.tools.base import CallFacts, ToolOutput
 from assembler.values import JSON
 
@@ -278,19 +279,20 @@ def test_what_a_prompt_or_a_tools_description_says_is_not_sent() -> None:
     assert CORE not in everything_of(request)
 
 
+def test_a_file_of_sessions_does_not_hold_it(tmp_path: Path) -> None:
+    """Neither in what was said nor in the declaration of who spoke."""
+    opened = agent(done(say(KEY)), variables={"key": KEY}, session=Sqlite(path=tmp_path / "sessions.db"))
+    opened.run_sync(f"What is {KEY}?", session="s")
+    (content,) = [file.read_bytes() for file in tmp_path.iterdir()]
+    assert content.count(MARK.encode()) == 3
+    assert CORE.encode() not in content
+
+
 class Leaking(SessionBackend, kind="leaking"):
     """Names its password where it fails."""
 
-    def open(self, scope: Scope) -> SessionStore:
-        return _LeakingStore()
-
-
-class _LeakingStore(SessionStore):
-    async def load(self, name: str) -> Conversation:
-        return Conversation()
-
-    async def append(self, name: str, items: Sequence[Item], *, expected: int, digest: str) -> Conversation:
-        raise problem("session/unreachable", f"no answer from postgres://me:{quote(KEY, safe='')}@host")
+    def open(self, scope: Scope, base: Path) -> SessionStore:
+        return FailingStore(problem("session/unreachable", f"no answer from postgres://me:{quote(KEY, safe='')}@host"))
 
 
 def test_a_store_that_fails_tells_no_password() -> None:

@@ -32,8 +32,10 @@ def files(project: Any) -> Path:
     ("line", "expected"),
     [
         ("assemble r", ["run"]),
-        ("assemble ", ["completion", "run", "skills", "trust"]),
+        ("assemble ", ["completion", "run", "sessions", "skills", "trust"]),
         ("assemble skills ", ["list"]),
+        ("assemble sessions ", ["delete", "list", "show"]),
+        ("assemble run --se", ["--session"]),
         ("assemble completion f", ["fish"]),
         ("assemble run --j", ["--json"]),
         ("assemble run conf=ag", ["conf=agent", "conf=agile"]),

@@ -17,6 +17,7 @@ OPENAI = "model: {kind: openai, name: gpt, "
 SENDS = "sends the conversation to"
 SECRET = "sends the secret"
 READS = "reads outside of the project"
+WRITES = "writes outside of the project"
 WITHOUT = "runs scripts without isolation"
 UNASKED = "runs scripts unasked that nothing isolates"
 
@@ -76,6 +77,12 @@ def powers(conf: str = "agent", *overrides: str) -> list[str]:
             ["reads the environment variable HOME"],
         ),
         (ROOT + "allow_env: {HOME: true}", []),
+        # What is written.
+        (ROOT + "session: {kind: sqlite}", []),
+        (ROOT + "session: {kind: sqlite, path: data/sessions.db}", []),
+        (ROOT + "session: {kind: sqlite, path: ../sessions.db}", [f"{WRITES} {{outside}}/sessions.db"]),
+        (ROOT + "session: {kind: sqlite, path: way-out/notes.db}", [f"{WRITES} {{outside}}/notes.db"]),
+        (ROOT + "session: {kind: sqlite, path: ~/x.db}", [f"{WRITES} {{home}}/x.db"]),
         # What runs.
         (ROOT + "runner: {kind: sandbox}", []),
         (ROOT + "approval: {default: allow}", []),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -24,7 +23,7 @@ from assembler.events import Emit, Event, Result, diagnostic_event
 from assembler.items import Item, user_message
 from assembler.runners.base import UNCONFINED
 from assembler.scrubbing import scrubbed_diagnostic, scrubbed_error, scrubbed_errors, scrubbed_json
-from assembler.sessions.base import Conversation
+from assembler.sessions.base import Conversation, SessionBackend, checked_name
 from assembler.skills.skill import RunContext, SourceContext
 from assembler.values import clean_text
 from assembler.waiting import wait_through
@@ -42,6 +41,7 @@ class Agent:
         diagnostics: What was odd in the declaration; told once, in the first run.
         gate: Passed before anything is opened, and again by each run. Without one, what a program declares by itself
             may do everything but import the Python objects that it names.
+        sessions: Where conversations are kept, instead of where the declaration says.
     """
 
     def __init__(
@@ -52,10 +52,12 @@ class Agent:
         services: Mapping[str, object] | None = None,
         diagnostics: Sequence[Diagnostic] = (),
         gate: Gate | None = None,
+        sessions: SessionBackend | None = None,
     ) -> None:
         self.config = config
         self._gate = gate or OwnGate(config)
         self._base = base or Path.cwd()
+        self._sessions = sessions
         self._services = dict(services or {})
         self._untold = list(diagnostics)
         self._told: set[Diagnostic] = set()
@@ -86,7 +88,7 @@ class Agent:
             # In a thread: it reads files and imports modules.
             config = await asyncio.to_thread(self._gate.admit)
             with scrubbed_errors():
-                opened = await Opened.of(config)
+                opened = await Opened.of(config, self._base, self._sessions or config.session)
                 try:
                     opened.snapshot = await self._current(opened)
                 except BaseException:
@@ -170,9 +172,17 @@ class Agent:
 
     async def conversation(self, session: str) -> Conversation:
         """What is stored under a session's name; empty if nothing is."""
-        return deepcopy(await self._in_use().store.load(session))
+        with scrubbed_errors():
+            return await self._in_use().store.load(checked_name(session))
 
-    def run_sync(self, text: str = "", *, files: Sequence[str | Path] = (), approver: Approver | None = None) -> Result:
+    def run_sync(
+        self,
+        text: str = "",
+        *,
+        files: Sequence[str | Path] = (),
+        session: str | None = None,
+        approver: Approver | None = None,
+    ) -> Result:
         """Opens the agent, runs it once and closes it, for programs without an event loop.
 
         Raises:
@@ -181,12 +191,14 @@ class Agent:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(self._run_once(text, files, approver))
+            return asyncio.run(self._run_once(text, files, session, approver))
         raise problem("agent/loop-running", "run_sync would block the running event loop", hint="await agent.run(...)")
 
-    async def _run_once(self, text: str, files: Sequence[str | Path], approver: Approver | None) -> Result:
+    async def _run_once(
+        self, text: str, files: Sequence[str | Path], session: str | None, approver: Approver | None
+    ) -> Result:
         async with self:
-            return await self.run(text, files=files, approver=approver)
+            return await self.run(text, files=files, session=session, approver=approver)
 
     def _start(
         self, text: str, files: Sequence[str | Path], session: str | None, approver: Approver | None, emit: Emit
@@ -211,7 +223,7 @@ class Agent:
         handed = _handed(files)
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
-        async with opened.turn_of(session):
+        async with opened.turn_of(checked_name(session) if session is not None else None):
             snapshot = await self.snapshot()
             with scrubbed_errors():
                 stored = await opened.store.load(session) if session is not None else Conversation()
@@ -232,9 +244,7 @@ class Agent:
                 if opened.is_closing:
                     return result
                 raise
-            failure = await wait_through(
-                asyncio.ensure_future(self._keep(opened, run, session, stored, await snapshot.digest()))
-            )
+            failure = await wait_through(asyncio.ensure_future(self._keep(opened, run, session, stored, snapshot)))
             if failure is not None:
                 first = failure.diagnostics[0].message
                 result = replace(result, status="failed", reason=first, diagnostics=failure.diagnostics)
@@ -246,7 +256,7 @@ class Agent:
         self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot, emit: Emit
     ) -> Result:
         result = await run.result("cancelled", "the agent was closed" if opened.is_closing else "the run was cancelled")
-        failure = await self._keep(opened, run, session, stored, result.digest)
+        failure = await self._keep(opened, run, session, stored, snapshot)
         for diagnostic in failure.diagnostics if failure is not None else ():
             _LOG.warning("a cancelled run was not kept: %s", diagnostic)
             emit(diagnostic_event(diagnostic))
@@ -254,15 +264,25 @@ class Agent:
         return result
 
     async def _keep(
-        self, opened: Opened, run: Run, session: str | None, stored: Conversation, digest: str
+        self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot
     ) -> AssemblerError | None:
-        """Stores what a run added to its session; what went wrong, so that the answer is not lost with it."""
+        """Stores what a run added to its session; what went wrong, so that the answer is not lost with it.
+
+        All of it at once, when the run has ended: whenever the process is killed, the conversation is one that a
+        provider accepts, with the whole run or without it.
+        """
         if session is None:
             return None
         try:
             # What the user says is the one thing that nobody has scrubbed on its way here.
             added = scrubbed_json(run.added)
-            await opened.store.append(session, added, expected=stored.version, digest=digest)
+            await opened.store.append(
+                session,
+                added,
+                expected=stored.version,
+                digest=await snapshot.digest(),
+                declaration=snapshot.declaration,
+            )
         except AssemblerError as error:
             return scrubbed_error(error)
         except Exception as error:  # noqa: BLE001  a store is foreign code, and the answer is there already

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Self
+from weakref import WeakValueDictionary
 
 from assembler.agent.config import AgentConfig
 from assembler.agent.snapshot import Snapshot
@@ -13,7 +15,7 @@ from assembler.agent.steps import Steps
 from assembler.events import Result
 from assembler.models.base import ModelClient
 from assembler.scope import Scope
-from assembler.sessions.base import SessionStore
+from assembler.sessions.base import SessionBackend, SessionStore
 from assembler.skills.skill import Source
 from assembler.tools.base import Tool
 
@@ -58,11 +60,17 @@ class Opened:
         self.snapshot: Snapshot | None = None
         self.renewing = asyncio.Lock()
         self.is_closing = False
-        self._turns: dict[str, asyncio.Lock] = {}
+        # Only while a run holds or awaits one: names come and go.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
-    async def of(cls, config: AgentConfig) -> Self:
+    async def of(cls, config: AgentConfig, base: Path, sessions: SessionBackend) -> Self:
         """Opens what a declaration names.
+
+        Args:
+            config: The declaration.
+            base: Folder against which relative paths resolve.
+            sessions: Where conversations are kept.
 
         Raises:
             AssemblerError: Something is not there; what was opened is closed again.
@@ -75,7 +83,7 @@ class Opened:
                 source=config.skills.open(),
                 tools=[tool for name, toolset in config.tools.items() for tool in await toolset.tools(name, scope)],
                 client=config.model.open(scope),
-                store=config.session.open(scope),
+                store=sessions.open(scope, base),
             )
         except BaseException:
             await scope.aclose()

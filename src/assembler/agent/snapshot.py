@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +18,7 @@ from assembler.prompts.template import TextFile, render
 from assembler.runners.base import Runner
 from assembler.schemas.dialects import dialect_named
 from assembler.schemas.tool_schema import ToolSchema
+from assembler.scrubbing import scrubbed_json
 from assembler.skills.skill import Report, Skill
 from assembler.tools.base import Tool
 from assembler.tools.skills import OWNER, RESERVED, skill_tools
@@ -115,6 +117,11 @@ class Snapshot:
     async def digest(self) -> str:
         """Digest of the agent: its declaration, the content of its skills, its tools as sent and its prompt."""
         return await asyncio.shield(self.read_ahead())
+
+    @cached_property
+    def declaration(self) -> Mapping[str, JSON]:
+        """The resolved declaration, as sessions keep it."""
+        return scrubbed_json(self.config.declaration())
 
     async def abandon(self) -> None:
         """Stops reading for a digest that nobody waits for any more."""

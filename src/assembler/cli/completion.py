@@ -28,7 +28,18 @@ compdef _assemble assemble
 }
 """What a shell evaluates, by its name."""
 
-FLAGS = ("--debug", "--file", "--help", "--input", "--json", "--revoke", "--show", "--trust", "--trust-module")
+FLAGS = (
+    "--debug",
+    "--file",
+    "--help",
+    "--input",
+    "--json",
+    "--revoke",
+    "--session",
+    "--show",
+    "--trust",
+    "--trust-module",
+)
 SUFFIX = ".yaml"
 
 
@@ -70,6 +81,8 @@ def candidates(line: str) -> Iterator[str]:
         found: Iterator[str] = iter(COMMANDS)
     elif words[1:] == ["skills"]:
         found = iter(["list"])
+    elif words[1:] == ["sessions"]:
+        found = iter(["delete", "list", "show"])
     elif words[1:] == ["completion"]:
         found = iter(SCRIPTS)
     elif token.startswith("-"):

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assembler.cli.arguments import Command
 from assembler.cli.output import one_line, tell
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from assembler.config.load import Declared
 
 
-def declared(command: Command, *, skills_only: bool = False) -> Declared:
+def declared(command: Command, part: Literal["skills", "session"] | None = None) -> Declared:
     """Reads a configuration, and goes on once everything that it asks for was agreed to.
 
     Args:
         command: The command line.
-        skills_only: Whether what the skills ask for is enough.
+        part: All that will be used, so that what else is declared needs no consent; everything where it is left out.
 
     Raises:
         NotAgreed: Nobody agreed, and nobody is there to be asked.
@@ -38,7 +38,7 @@ def declared(command: Command, *, skills_only: bool = False) -> Declared:
         try:
             found = load(command.conf, command.overrides, terms=terms(command))
             gate = DeclaredGate(found)
-            gate.admit_skills() if skills_only else gate.admit()
+            {None: gate.admit, "skills": gate.admit_skills, "session": gate.admit_session}[part]()
         except NotAgreed as error:
             if not can_ask():
                 raise

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assembler.cli import arguments as command_line
 from assembler.cli import consent, progress
-from assembler.cli.arguments import Once, Parser
+from assembler.cli.arguments import Command, Once, Parser
 from assembler.cli.commands import DONE, FAILED, INTERRUPTED, WAITING
 from assembler.cli.output import answer
+from assembler.cli.sessions import require_lasting
 from assembler.errors import problem
 from assembler.events import Event
 
@@ -27,6 +28,7 @@ EXAMPLES = """\
   assemble run conf=quickstart skills=csv --file data.csv
   assemble run conf=support env=prod 'skills=[units,csv]' limits.turns=5 < question.txt
   assemble run conf=quickstart --json -i "100 F in C" | jq .type
+  assemble run conf=quickstart session=sqlite --session ada -i "100 F in C"
 """
 
 CODES = {"completed": DONE, "requires_action": WAITING, "cancelled": INTERRUPTED}
@@ -36,24 +38,38 @@ CODES = {"completed": DONE, "requires_action": WAITING, "cancelled": INTERRUPTED
 def main(arguments: Sequence[str]) -> int:
     """Runs the command."""
     command = command_line.parse(_parser(), arguments)
-    from assembler.assembly import agent_of
-
-    agent = agent_of(consent.declared(command))
     options = command.options
+    agent = _agent(command, options.session)
     if options.input is None and not options.file and sys.stdin.isatty():
         if options.json:
             raise problem("run/no-input", "a chat has no JSON output", hint="give an input: -i TEXT, or --file PATH")
         from assembler.cli.chat import chat
 
-        return asyncio.run(chat(agent))
+        return asyncio.run(chat(agent, options.session))
     text = _input(options.input, bool(options.file))
-    return asyncio.run(_run(agent, text, options.file, as_json=options.json))
+    return asyncio.run(_run(agent, text, options.file, options.session, as_json=options.json))
+
+
+def _agent(command: Command, session: str | None) -> Agent:
+    """The agent, with the conversations that it keeps only where one of them is named."""
+    from assembler.assembly import agent_of
+    from assembler.sessions.base import checked_name
+    from assembler.sessions.memory import Memory
+
+    if session is None:
+        return agent_of(consent.declared(command), sessions=Memory())
+    checked_name(session)
+    declared = consent.declared(command)
+    require_lasting(declared.config.session)
+    return agent_of(declared)
 
 
 def _parser() -> Parser:
     parser = command_line.parser("run", "Runs an agent. Without an input on a terminal, it is a chat.", EXAMPLES)
     parser.add_argument("-i", "--input", metavar="TEXT", action=Once, help="what to answer; `-` reads standard input")
     parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a file for scripts; repeatable")
+    about = "continue the conversation of this name, or begin it"
+    parser.add_argument("--session", metavar="NAME", action=Once, help=about)
     parser.add_argument("--json", action="store_true", help="print events as JSON, one a line; the last is the result")
     return parser
 
@@ -67,11 +83,11 @@ def _input(given: str | None, has_files: bool) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-async def _run(agent: Agent, text: str, files: Sequence[str], *, as_json: bool) -> int:
+async def _run(agent: Agent, text: str, files: Sequence[str], session: str | None, *, as_json: bool) -> int:
     _end_on_signals(agent)
     try:
         async with agent:
-            events = agent.stream(text, files=files, approver=None if as_json else _approver())
+            events = agent.stream(text, files=files, session=session, approver=None if as_json else _approver())
             return await (_print_json(events) if as_json else _print(events))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from assembler.cli import arguments as command_line
 from assembler.cli import consent
 from assembler.cli.commands import DONE
 from assembler.cli.output import answer, tell_diagnostics
+from assembler.cli.table import table
 from assembler.errors import Diagnostic, did_you_mean, problem
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     command = command_line.parse(parser, given[1:])
     from assembler.config.gate import DeclaredGate
 
-    declared = consent.declared(command, skills_only=True)
+    declared = consent.declared(command, "skills")
     composition = declared.composition
     diagnostics = list(composition.warnings)
     found = DeclaredGate(declared).admit_skills().open()
@@ -51,7 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         answer(json.dumps(listing, ensure_ascii=False, indent=2))
         return DONE
     tell_diagnostics(diagnostics)
-    _table(rows)
+    cells = ((row["name"], row["source"], " ".join(row["description"].split())) for row in rows)
+    table(("skill", "source", "description"), cells)
     return DONE
 
 
@@ -70,21 +71,3 @@ async def _row(skill: Skill, *, full: bool) -> dict[str, Any]:
         row["scripts"] = [script.name for script in await skill.scripts()]
         row["digest"] = await skill.digest()
     return row
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> None:
-    """Aligned columns on a terminal, tabs in a pipe."""
-    if not sys.stdout.isatty():
-        for row in rows:
-            answer("\t".join((row["name"], row["source"], " ".join(row["description"].split()))))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from assembler.cli.output import printable
-
-    table = Table("skill", "source", "description", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(printable(str(row[column]))) for column in ("name", "source", "description")))
-    Console().print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import stat
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assembler.errors import AssemblerError, problem
+from assembler.folders import state_file
 from assembler.values import JSON
 
 VERSION = 1
@@ -48,8 +48,7 @@ class Agreements:
 
     def __init__(self, project: Path) -> None:
         self._project = Path(os.path.realpath(project))
-        name = hashlib.sha256(os.fsencode(self._project)).hexdigest()
-        self._file = state_folder() / "trust" / f"{name[:40]}.json"
+        self._file = state_file(project, "trust", ".json")
 
     def read(self) -> list[Agreement]:
         """The agreements, the oldest first.
@@ -149,15 +148,3 @@ class Agreements:
     def _bad(self, why: str) -> AssemblerError:
         message = f"what was agreed to is not looked at: `{self._file}`: {why}"
         return problem("trust/bad-record", message, hint="`assemble trust --revoke` removes it")
-
-
-def state_folder() -> Path:
-    """Where a person's own records are: https://specifications.freedesktop.org/basedir-spec.
-
-    A relative path where there is no home.
-    """
-    chosen = os.environ.get("XDG_STATE_HOME", "")
-    # The specification: a relative path is invalid and ignored.
-    if not os.path.isabs(chosen):  # noqa: PTH117  (a text)
-        chosen = os.path.expanduser("~/.local/state")  # noqa: PTH111  (Path.home raises where there is none)
-    return Path(chosen, "assembler")

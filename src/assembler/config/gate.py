@@ -14,6 +14,7 @@ from assembler.config.provenance import trace
 from assembler.errors import Where
 from assembler.powers import Keys
 from assembler.python import refs
+from assembler.sessions.base import SessionBackend
 from assembler.skills.declared import Skills
 
 C = TypeVar("C", bound=Config)
@@ -49,6 +50,14 @@ class DeclaredGate:
         """
         return self._loaded(self._declared.config.skills, ("skills",))
 
+    def admit_session(self) -> SessionBackend:
+        """The same for where conversations are kept.
+
+        Raises:
+            AssemblerError: As ``admit``.
+        """
+        return self._loaded(self._declared.config.session, ("session",))
+
     def check(self) -> None:
         """Looks again whether what was admitted asks for the same, of files with the same bytes.
 
@@ -71,6 +80,6 @@ class DeclaredGate:
         loaded = refs.load(part, is_trusted=consent.trusts, where=where, project=folder)
         if loaded is not part:
             # What was loaded has powers of its own, which nobody could know before.
-            whole = declared.config.model_copy(update={"skills": loaded}) if below else cast("AgentConfig", loaded)
+            whole = declared.config.model_copy(update={below[0]: loaded}) if below else cast("AgentConfig", loaded)
             Consent(declared.composition, whole, declared.terms, consent.token).require(below)
         return loaded
