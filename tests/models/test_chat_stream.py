@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.responses import ResponseStreamEvent
+from pydantic import TypeAdapter
 from tests.models.chat import USAGE, calling, chunk, piece, whole
 
 from assembler import AssemblerError
@@ -18,14 +20,31 @@ from assembler.models.chat_stream import ChatReading
 TOOLS = ("load_skill", "read", "tomtom")
 
 
+EVENT = TypeAdapter[Any](ResponseStreamEvent)
+
+
 def events(*values: Any, used: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The events, each of which a reader made for the Responses API can read."""
+    found = all_events(*values, used=used)
+    for number, event in enumerate(found):
+        EVENT.validate_python({**event, "sequence_number": number}, strict=True)
+    return found
+
+
+def all_events(*values: Any, used: Collection[str] = ()) -> list[dict[str, Any]]:
     reading = ChatReading(TOOLS, used)
     found: list[Any] = [event for value in values for event in reading.events(value)]
     return [*found, *reading.end()]
 
 
 def output(*values: Any, used: Collection[str] = ()) -> Any:
-    return events(*values, used=used)[-1]["response"]["output"]
+    items = events(*values, used=used)[-1]["response"]["output"]
+    assert len({item["id"] for item in items}) == len(items)
+    return [without_id(item) for item in items]
+
+
+def without_id(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key != "id"}
 
 
 STOP = chunk({}, "stop")
@@ -36,25 +55,35 @@ def test_the_events_of_a_text() -> None:
     found = events(
         chunk({"role": "assistant", "content": ""}), chunk({"content": "Hel"}), chunk({"content": "lo"}), STOP
     )
-    head = {"object": "response", "id": "chatcmpl-1", "model": "m", "created_at": 7}
-    item = assistant_message("Hello")
-    begun = {"type": "message", "role": "assistant", "status": "in_progress", "content": []}
+    head = {
+        "object": "response",
+        "id": "chatcmpl-1",
+        "model": "m",
+        "created_at": 7,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    begun = {**head, "status": "in_progress", "output": []}
+    place = {"item_id": "msg_chatcmpl-1_0", "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "annotations": []}
+    item = {"id": "msg_chatcmpl-1_0", **assistant_message("Hello")}
+    ended = {**head, "status": "completed", "output": [item], "usage": None, "incomplete_details": None}
     assert found == [
-        {"type": "response.created", "response": {**head, "status": "in_progress", "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": begun},
-        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Hel"},
-        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "lo"},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
         {
-            "type": "response.completed",
-            "response": {
-                **head,
-                "status": "completed",
-                "output": [item],
-                "usage": None,
-                "incomplete_details": None,
-            },
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": {**item, "status": "in_progress", "content": []},
         },
+        {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
+        {"type": "response.output_text.delta", **place, "delta": "Hel", "logprobs": []},
+        {"type": "response.output_text.delta", **place, "delta": "lo", "logprobs": []},
+        {"type": "response.output_text.done", **place, "text": "Hello", "logprobs": []},
+        {"type": "response.content_part.done", **place, "part": {**part, "text": "Hello"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": ended},
     ]
 
 
@@ -67,21 +96,34 @@ def test_the_events_of_two_calls_that_come_interleaved() -> None:
         CALLS,
     )
     first, second = function_call("a", "read", '{"x": 1}'), function_call("b", "load_skill", '{"y": 2}')
-    told = [{**event, "item": event["item"]["call_id"]} if "item" in event else event for event in found[1:-1]]
+    told = [{**event, "item": event["item"]["call_id"]} if "item" in event else event for event in found[2:-1]]
     delta, done = "response.function_call_arguments.delta", "response.function_call_arguments.done"
+    one = {"item_id": "fc_chatcmpl-1_0", "output_index": 0}
+    other = {"item_id": "fc_chatcmpl-1_1", "output_index": 1}
     assert told == [
         {"type": "response.output_item.added", "output_index": 1, "item": "b"},
-        {"type": delta, "output_index": 1, "delta": '{"y"'},
+        {"type": delta, **other, "delta": '{"y"'},
         {"type": "response.output_item.added", "output_index": 0, "item": "a"},
-        {"type": delta, "output_index": 0, "delta": '{"x"'},
-        {"type": delta, "output_index": 1, "delta": ": 2}"},
-        {"type": delta, "output_index": 0, "delta": ": 1}"},
-        {"type": done, "output_index": 0, "arguments": '{"x": 1}'},
+        {"type": delta, **one, "delta": '{"x"'},
+        {"type": delta, **other, "delta": ": 2}"},
+        {"type": delta, **one, "delta": ": 1}"},
+        {"type": done, **one, "arguments": '{"x": 1}'},
         {"type": "response.output_item.done", "output_index": 0, "item": "a"},
-        {"type": done, "output_index": 1, "arguments": '{"y": 2}'},
+        {"type": done, **other, "arguments": '{"y": 2}'},
         {"type": "response.output_item.done", "output_index": 1, "item": "b"},
     ]
-    assert found[-1]["response"]["output"] == [first, second]
+    assert found[-1]["response"]["output"] == [
+        {"id": "fc_chatcmpl-1_0", **first},
+        {"id": "fc_chatcmpl-1_1", **second},
+    ]
+
+
+def test_what_a_server_leaves_out_is_made_up() -> None:
+    choice = {"delta": {"content": "x"}, "finish_reason": "stop"}
+    one, other = (events({"choices": [choice]})[-1]["response"] for _ in range(2))
+    assert one["id"] != other["id"]
+    assert one["output"][0]["id"] != other["output"][0]["id"]
+    assert one["created_at"] > 1_700_000_000
 
 
 READ = '{"x": 1}'
@@ -219,7 +261,7 @@ def test_reasoning_is_no_part_of_the_text() -> None:
         chunk({"content": "y"}),
         STOP,
     )
-    reasoning, message = found[-1]["response"]["output"]
+    reasoning, message = (without_id(item) for item in found[-1]["response"]["output"])
     assert message == assistant_message("xy")
     assert reasoning == {
         "type": "reasoning",
@@ -266,7 +308,9 @@ def test_a_refusal_is_one_whatever_else_is_said() -> None:
     ],
 )
 def test_an_answer_that_stopped_early_is_incomplete(finish: Any, why: str) -> None:
-    last = events(chunk({"content": "x"}), calling(piece(0, "a", "read", READ)), chunk({}, finish))[-1]
+    # The Responses API knows no other reasons than two, but what a server says is not to be hidden.
+    read_all = events if why in {"max_output_tokens", "content_filter"} else all_events
+    last = read_all(chunk({"content": "x"}), calling(piece(0, "a", "read", READ)), chunk({}, finish))[-1]
     assert last["type"] == "response.incomplete"
     assert last["response"]["status"] == "incomplete"
     assert last["response"]["incomplete_details"] == {"reason": why}
@@ -280,6 +324,7 @@ DETAILS = {"prompt_tokens_details": {"cached_tokens": 2}, "completion_tokens_det
     ("usage", "expected"),
     [
         ({**USAGE, **DETAILS}, (3, 2, 2, 1, 5)),
+        ({**USAGE, "prompt_tokens_details": {"cache_write_tokens": 4}}, (3, 0, 2, 0, 5, 4)),
         (USAGE, (3, 0, 2, 0, 5)),
         ({"prompt_tokens": 3, "completion_tokens": 2}, (3, 0, 2, 0, 5)),
         ({**USAGE, "prompt_tokens_details": None}, (3, 0, 2, 0, 5)),
@@ -290,10 +335,10 @@ DETAILS = {"prompt_tokens_details": {"cached_tokens": 2}, "completion_tokens_det
 def test_usage_may_come_anywhere(usage: Any, expected: tuple[int, ...], place: int) -> None:
     chunks = [chunk({"content": "x"}), STOP, chunk(usage=None)]
     chunks.insert(place, chunk(usage=usage))
-    given, cached, made, thought, total = expected
+    given, cached, made, thought, total, *written = expected
     assert events(*chunks)[-1]["response"]["usage"] == {
         "input_tokens": given,
-        "input_tokens_details": {"cached_tokens": cached},
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": sum(written)},
         "output_tokens": made,
         "output_tokens_details": {"reasoning_tokens": thought},
         "total_tokens": total,
@@ -382,12 +427,13 @@ def test_where_it_is_cut_makes_no_difference(
     while left := [queue for queue in queues if queue]:
         sent.append(data.draw(st.sampled_from(left)).pop(0))
     found = events(*sent, CALLS)
-    made = {item["call_id"]: item for item in found[-1]["response"]["output"] if item["type"] == "function_call"}
+    items = [without_id(item) for item in found[-1]["response"]["output"]]
+    made = {item["call_id"]: item for item in items if item["type"] == "function_call"}
     expected = {f"call-{index}": read(f"call-{index}", written) for index, written in enumerate(arguments)}
     assert made == expected
-    said = [item for item in found[-1]["response"]["output"] if item["type"] == "message"]
+    said = [item for item in items if item["type"] == "message"]
     assert said == ([assistant_message(text)] if text else [])
     # The deltas amount to the items.
-    for index, item in enumerate(found[-1]["response"]["output"]):
+    for index, item in enumerate(items):
         deltas = "".join(event["delta"] for event in found if event.get("output_index") == index and "delta" in event)
         assert deltas == (item["arguments"] if item["type"] == "function_call" else text)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from assembler.errors import AssemblerError, problem
 from assembler.items import Item, text_of
-from assembler.models.chat_items import EXTRA
+from assembler.models.growing_items import EXTRA
 from assembler.values import JSON
 
 Message = dict[str, Any]

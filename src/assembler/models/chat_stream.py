@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from time import time
 from typing import Any, cast
+from uuid import uuid4
 
 from assembler.events import Event
-from assembler.models.chat_items import EXTRA, Call, Reasoning, Said, made_id
+from assembler.models.growing_items import EXTRA, Call, Growing, Reasoning, Said, made_id
 from assembler.models.provider_errors import cut, failed, unreadable
 from assembler.values import JSON
 
@@ -24,6 +26,11 @@ _STOPPED: Mapping[str, str] = {"length": "max_output_tokens", "content_filter": 
 
 _LEGACY = "function_call"
 """The key of the one call that old servers make in a field of its own."""
+
+
+_UNTOLD: Mapping[str, JSON] = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+"""What every response has to have, though it tells what was asked, not what was answered: by the Responses API's
+defaults, since a server of Chat Completions does not repeat it."""
 
 
 class ChatReading:
@@ -38,11 +45,11 @@ class ChatReading:
         self._tools = tools
         self._used = used
         self._taken = {*used}
-        self._head: dict[str, JSON] | None = None
+        self._head: dict[str, JSON] = {}
         self._choice: object = None
         self._reason = ""
         self._usage: dict[str, JSON] | None = None
-        self._items: list[Said | Reasoning | Call] = []
+        self._items: list[Growing] = []
         self._calls: dict[tuple[object, str], Call] = {}
         self._last: Call | None = None
 
@@ -55,9 +62,11 @@ class ChatReading:
         """The events of a chunk, or of a whole answer from a server that does not stream."""
         if "choices" not in value and isinstance(value.get("message") or value.get("detail"), str):
             raise failed(value)
-        if self._head is None:
+        if not self._head:
             self._head = _head(value)
-            yield {"type": "response.created", "response": {**self._head, "status": "in_progress", "output": []}}
+            begun: dict[str, JSON] = {**self._head, "status": "in_progress", "output": []}
+            yield {"type": "response.created", "response": begun}
+            yield {"type": "response.in_progress", "response": begun}
         self._usage = _usage(value.get("usage")) or self._usage
         for choice in _objects(value.get("choices"), "choices"):
             yield from self._chosen(choice)
@@ -69,15 +78,14 @@ class ChatReading:
         if self._reason in {"tool_calls", _LEGACY} and not self._count_calls():
             raise unreadable("it says that it calls tools, and calls none")
         output: list[JSON] = []
-        for index, item in enumerate(self._items):
-            for event in item.end():
-                yield {**event, "output_index": index}
+        for item in self._items:
+            yield from item.end()
             output.append(item.item())
         why = None if self._reason in _FINISHED else _STOPPED.get(self._reason, self._reason)
         status = "completed" if why is None else "incomplete"
         details: JSON = None if why is None else {"reason": why}
         response = {"status": status, "output": output, "usage": self._usage, "incomplete_details": details}
-        yield {"type": f"response.{status}", "response": {**(self._head or {}), **response}}
+        yield {"type": f"response.{status}", "response": {**self._head, **response}}
 
     def _chosen(self, choice: Mapping[str, Any]) -> Iterator[Event]:
         index = choice.get("index") or 0
@@ -113,11 +121,11 @@ class ChatReading:
         """Adds to the text of an answer, or of its reasoning, wherever in the answer that began."""
         if not text:
             return
-        index = next((index for index, item in enumerate(self._items) if isinstance(item, kind)), len(self._items))
-        if index == len(self._items):
-            self._items.append(kind())
-        for event in cast("Said | Reasoning", self._items[index]).add(part, text):
-            yield {**event, "output_index": index}
+        item = next((item for item in self._items if isinstance(item, kind)), None)
+        if item is None:
+            item = kind(*self._place("msg" if kind is Said else "rs"))
+            self._items.append(item)
+        yield from item.add(part, text)
 
     def _called(self, piece: Mapping[str, Any], index: object, function: object) -> Iterator[Event]:
         """Adds a piece of a call."""
@@ -128,8 +136,7 @@ class ChatReading:
         arguments = found.get("arguments")
         # Some servers send the arguments as the object that their text should stand for.
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        for event in call.add(call_id, name, text):
-            yield {**event, "output_index": self._items.index(call)}
+        yield from call.add(call_id, name, text)
 
     def _call(self, index: object, call_id: str, name: str) -> Call:
         """The call that a piece belongs to: by its index, else by its id, else the last one."""
@@ -146,27 +153,32 @@ class ChatReading:
             self._calls.setdefault((None, call_id), call)
         return call
 
+    def _place(self, prefix: str) -> tuple[str, int]:
+        """Id and index of the next item. Chat Completions has no ids for items."""
+        index = len(self._items)
+        return f"{prefix}_{self._head['id']}_{index}", index
+
     def _count_calls(self) -> int:
         return sum(isinstance(item, Call) for item in self._items)
 
     def _begin(self) -> Call:
         made = made_id(self._taken)
         self._taken.add(made)
-        self._last = Call(self._tools, self._used, made)
+        self._last = Call(*self._place("fc"), self._tools, self._used, made)
         self._items.append(self._last)
         return self._last
 
 
 def _head(value: Mapping[str, Any]) -> dict[str, JSON]:
-    """What is known of a response from the first that comes of it."""
-    head: dict[str, JSON] = {"object": "response"}
-    if isinstance(value.get("id"), str):
-        head["id"] = value["id"]
-    if isinstance(value.get("model"), str):
-        head["model"] = value["model"]
-    if isinstance(value.get("created"), int):
-        head["created_at"] = value["created"]
-    return head
+    """What is known of a response from the first that comes of it; servers leave out what they like."""
+    given, created = value.get("id"), _number(value, "created")
+    return {
+        **_UNTOLD,
+        "object": "response",
+        "id": given if isinstance(given, str) and given else f"resp_{uuid4().hex}",
+        "model": _text(value.get("model")),
+        "created_at": int(time()) if created is None else created,
+    }
 
 
 def _text(value: object) -> str:
@@ -209,10 +221,11 @@ def _usage(usage: object) -> dict[str, JSON] | None:
         return None
     total = _number(counted, "total_tokens")
     cached = _number(counted.get("prompt_tokens_details"), "cached_tokens")
+    written = _number(counted.get("prompt_tokens_details"), "cache_write_tokens")
     thought = _number(counted.get("completion_tokens_details"), "reasoning_tokens")
     return {
         "input_tokens": given or 0,
-        "input_tokens_details": {"cached_tokens": cached or 0},
+        "input_tokens_details": {"cached_tokens": cached or 0, "cache_write_tokens": written or 0},
         "output_tokens": made or 0,
         "output_tokens_details": {"reasoning_tokens": thought or 0},
         "total_tokens": (given or 0) + (made or 0) if total is None else total,

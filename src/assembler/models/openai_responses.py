@@ -9,7 +9,7 @@ from assembler.errors import AssemblerError
 from assembler.events import Event
 from assembler.items import Item
 from assembler.models.base import ModelClient, ModelRequest
-from assembler.models.chat_items import EXTRA
+from assembler.models.growing_items import EXTRA
 from assembler.models.openai_base import Effort, OpenAIModel
 from assembler.models.openai_client import TERMINAL, OpenAIClient, Reading
 from assembler.models.provider_errors import Refused, cut, failed, unreadable
