@@ -33,6 +33,14 @@ class Broken:
     data: bytes
 
 
+@dataclass(frozen=True)
+class Raw:
+    """Bytes as they go over the wire, head and all, and the seconds for which the connection is then kept open."""
+
+    data: bytes
+    hold: float = 0
+
+
 def stream(*output: dict[str, Any], status: str = "completed") -> list[dict[str, Any]]:
     """The events of one response with these output items."""
     usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
@@ -56,13 +64,21 @@ def call(name: str, arguments: dict[str, Any], call_id: str = "call_1") -> dict[
     return {"type": "function_call", "id": "fc_1", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
 
 
+def _encoded(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def _lines(events: Sequence[dict[str, Any]]) -> bytes:
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
 @contextmanager
 def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
     """Serves until the block is left.
 
     An answer is a list of events; bytes that stand for them; a status with headers and a body, which is JSON unless it
     is bytes; bytes with the seconds to wait after each of them; or a function that is handed the path and gives one of
-    these. What is ``Broken`` is sent without its end.
+    these. What is ``Broken`` is sent without its end, and what is ``Raw`` as it is.
     """
     loopback = Loopback(list(answers))
 
@@ -83,10 +99,15 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
                 answer = answer(self.path)
             if isinstance(answer, tuple):
                 status, headers, data = answer
-                self._send(status, headers, data if isinstance(data, bytes) else json.dumps(data).encode())
+                self._send(status, headers, _encoded(data))
                 return
             if isinstance(answer, dict):
                 self._drip(answer)
+                return
+            if isinstance(answer, Raw):
+                self.wfile.write(answer.data)
+                self.close_connection = True
+                left.wait(answer.hold)
                 return
             if isinstance(answer, Broken):
                 self._begin({"Content-Type": "text/event-stream", "Content-Length": str(len(answer.data) + 1)})
@@ -96,8 +117,7 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             if isinstance(answer, bytes):
                 self._send(200, {"Content-Type": "text/event-stream"}, answer)
                 return
-            lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer)
-            self._send(200, {"Content-Type": "text/event-stream"}, lines.encode())
+            self._send(200, {"Content-Type": "text/event-stream"}, _lines(answer))
 
         def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
             length = {"Content-Length": str(len(body))}

@@ -13,18 +13,21 @@ from assembler.events import Event
 from assembler.models.addresses import is_header_text
 from assembler.models.base import ModelClient, ModelRequest, of_request
 from assembler.models.openai_base import OpenAIModel
-from assembler.models.provider_errors import Refused, failed, unreadable
+from assembler.models.provider_errors import Refused, failed, one_line, unreadable
 from assembler.scope import Scope
 from assembler.secret import Secret
 
 if TYPE_CHECKING:
-    from assembler.models.openai_sdk import Reply, Transport
+    from assembler.models.openai_sdk import Attempts, Reply, Transport
 
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events that end an answer."""
 
 _BEGINNINGS = frozenset({"response.created", "response.queued", "response.in_progress"})
 """Events that a server sends before the model has said anything."""
+
+_GRACE = 2
+"""Seconds to wait for the count of tokens after the last word; some servers then keep the connection open."""
 
 
 class Reading(Protocol):
@@ -89,13 +92,14 @@ class OpenAIClient(ModelClient):
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event]:
         """Answers; whatever goes wrong on the way is told with what the provider calls the request."""
         transport = await self._connected()
-        from assembler.models.openai_sdk import Broken, OpenAIError, failure
+        from assembler.models.openai_sdk import Attempts, Broken, OpenAIError, failure
 
         clock = _Clock(self._model)
+        attempts = Attempts()
         request_id = ""
         try:
             async with clock.limit():
-                reply = await self._post(transport, request)
+                reply = await self._post(transport, request, attempts)
             request_id = reply.request_id
             async with reply:
                 reading = self.reading(request)
@@ -113,16 +117,16 @@ class OpenAIClient(ModelClient):
             why = "the connection broke before the model's answer was complete"
             raise of_request(problem("model/cut", why, hint="run again"), request_id) from None
         except TimeoutError:
-            raise of_request(clock.problem(), request_id) from None
+            raise of_request(clock.problem(attempts.status), request_id) from None
         except AssemblerError as error:
             raise of_request(error, request_id) from None
 
-    async def _post(self, transport: Transport, request: ModelRequest) -> Reply:
+    async def _post(self, transport: Transport, request: ModelRequest, attempts: Attempts) -> Reply:
         """Sends a request; what a server refuses to be asked for is left out, and not asked for again."""
         while True:
             body = self.body(request)
             try:
-                return await transport.post(self.path, _laid_over(body, self._model.extra_body))
+                return await transport.post(self.path, _laid_over(body, self._model.extra_body), attempts)
             except Refused as error:
                 if not self.asks_less(error, body):
                     raise
@@ -172,8 +176,16 @@ class _Clock:
         if event["type"] not in _BEGINNINGS:
             self._first = None
 
-    def problem(self) -> AssemblerError:
-        """What the user is told when time is up."""
+    def ends_soon(self) -> None:
+        """Notes that the answer is whole: what may still come tells how many tokens it took."""
+        self._end = min(self._end, asyncio.get_running_loop().time() + _GRACE)
+
+    def problem(self, status: int) -> AssemblerError:
+        """What the user is told when time is up.
+
+        Args:
+            status: The HTTP status of the last answer; 0 for none.
+        """
         model = self._model
         if self._first is not None and self._first < self._end:
             name, of, hint = "first_token_timeout", "beginning of an answer", "is the time to its first word"
@@ -181,6 +193,8 @@ class _Clock:
             name, of, hint = "timeout", "whole answer", "is the time for all of it"
         written = model.model_dump(mode="json")[name]
         message = f"no {of} from {model.base_url} within model.{name}={written}"
+        if status >= 300:
+            message += f": it answered {status}, and was to be asked again"
         return problem("model/timeout", message, hint=f"`model.{name}` {hint}")
 
 
@@ -194,6 +208,8 @@ async def _next(reply: Reply, reading: Reading, clock: _Clock) -> Sequence[str] 
     """The JSON texts that came next; None at the end, and where nothing is missing from the answer any more."""
     from assembler.models.openai_sdk import Broken
 
+    if reading.is_complete:
+        clock.ends_soon()
     try:
         async with clock.limit():
             return await reply.read()
@@ -221,7 +237,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise unreadable(f"what came is not JSON ({type(error).__name__})") from None
+        raise unreadable(f"what came is not JSON ({type(error).__name__}): `{one_line(text)[:100]}`") from None
     if not isinstance(value, dict):
         raise unreadable(f"what came is a JSON {type(value).__name__} instead of an object")
     found = cast("dict[str, Any]", value)

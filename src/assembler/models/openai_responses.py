@@ -112,6 +112,8 @@ class _Reading:
             yield self._ended({"type": f"response.{value.get('status')}", "response": dict(value)})
         elif kind in TERMINAL:
             yield self._ended(cast("Event", value))
+        elif kind is None and isinstance(value.get("message") or value.get("detail"), str):
+            raise failed(value)
         elif isinstance(kind, str) and kind.startswith("response."):
             self._begun = True
             yield cast("Event", value)

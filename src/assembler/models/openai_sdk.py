@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import socket
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
 from openai import (
     APIConnectionError,
@@ -30,8 +34,41 @@ _DRAINING = 0.1
 """Seconds to wait for the end of a body after the end of its answer."""
 
 
+_NO_SUCCESS = 300
+"""The lowest HTTP status of an answer that is none."""
+
+_REASON = 3
+"""Seconds to wait for the end of a body that says why the provider refuses."""
+
+
 class Broken(Exception):
     """The connection broke within an answer."""
+
+
+@dataclass
+class Attempts:
+    """What is known of a request while the SDK sends it, perhaps several times.
+
+    Attributes:
+        status: The HTTP status of the last answer; 0 before the first.
+        headers: Its headers.
+    """
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class _Answered(Protocol):
+    """An answer of the HTTP library, whose name differs between versions of the SDK."""
+
+    status_code: int
+    headers: Mapping[str, str]
+
+    async def aread(self) -> bytes: ...
+
+
+_ATTEMPTS: ContextVar[Attempts] = ContextVar("_ATTEMPTS")
+"""Those of the request that this task sends: the SDK hands nothing through to where answers arrive."""
 
 
 class Reply:
@@ -108,7 +145,8 @@ class Transport:
         retries: int,
     ) -> None:
         # Proxies, certificates and `.netrc` of the environment stay alone (`trust_env`): they would see the key.
-        http = DefaultAsyncHttpxClient(follow_redirects=False, trust_env=False)
+        hooks = {"response": [_note]}
+        http = DefaultAsyncHttpxClient(follow_redirects=False, trust_env=False, event_hooks=hooks)
         # The SDK insists on a key; where there is none, the header that it would make is left out of each request.
         self._sdk = AsyncOpenAI(
             api_key=api_key or "none", base_url=base_url, timeout=timeout, max_retries=retries, http_client=http
@@ -120,13 +158,19 @@ class Transport:
         self._headers = {**headers, **({} if api_key else {"Authorization": omit})}
         self.close = self._sdk.close
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> Reply:
+    async def post(self, path: str, body: Mapping[str, Any], attempts: Attempts) -> Reply:
         """Sends a request.
+
+        Args:
+            path: Where to, below the address.
+            body: The request.
+            attempts: Told of each answer.
 
         Raises:
             Refused: The provider refused.
             OpenAIError: There is no answer.
         """
+        _ATTEMPTS.set(attempts)
         try:
             stream = await self._sdk.post(
                 path,
@@ -140,6 +184,13 @@ class Transport:
             headers = error.response.headers
             # Not raised from the SDK's exception: its text is the body, which may repeat the key.
             raise Refused(error.status_code, headers, error.body, _request_id(headers)) from None
+        except OpenAIError:
+            raise
+        except Exception:
+            if attempts.status < _NO_SUCCESS:
+                raise
+            # The HTTP library's own: the reason cannot be read.
+            raise Refused(attempts.status, attempts.headers, None, _request_id(attempts.headers)) from None
         return Reply(stream)
 
 
@@ -153,8 +204,41 @@ def failure(error: OpenAIError, base_url: str) -> AssemblerError:
     if isinstance(error, APITimeoutError):
         return problem("model/timeout", f"{base_url} takes too long to answer", hint="`model.timeout` sets how long")
     if isinstance(error, APIConnectionError):
-        return problem("model/unreachable", f"no answer from {base_url}", hint="is the server running?")
+        return problem("model/unreachable", f"no answer from {base_url}", hint=_advice(error))
     return problem("model/failed", f"the request failed: {type(error).__name__}")
+
+
+async def _note(answer: _Answered) -> None:
+    """Notes an answer as it arrives, and reads why it is a refusal while that is sure to end."""
+    attempts = _ATTEMPTS.get()
+    attempts.status, attempts.headers = answer.status_code, answer.headers
+    if answer.status_code >= _NO_SUCCESS:
+        with suppress(Exception):
+            async with asyncio.timeout(_REASON):
+                await answer.aread()
+
+
+def _advice(error: APIConnectionError) -> str:
+    """What to do where no connection came about, by what is behind the exception."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return (
+                "its certificate is not to be trusted: an authority of your company's own belongs into the store of "
+                "the system, where alone it is looked for"
+            )
+        if isinstance(cause, ssl.SSLError):
+            return "it speaks no TLS: is `model.base_url` to begin with `http://`?"
+        if isinstance(cause, socket.gaierror | UnicodeError):
+            return "is the name of the host right in `model.base_url`?"
+        if type(cause).__name__ == "RemoteProtocolError":  # of a library whose name differs between versions of the SDK
+            return "is it a server that speaks HTTP, at this port and without TLS?"
+    return "is the server running?"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _request_id(headers: Mapping[str, str]) -> str:

@@ -30,6 +30,8 @@ _BY_STATUS: Mapping[int, str] = {
     402: "the account has to be paid for",
     403: "may this key use this model from here?",
     404: "does `model.base_url` lead to where the API begins, often `/v1`, and does the server know `model.name`?",
+    408: "run again, or raise `model.retries`",
+    409: "run again, or raise `model.retries`",
     413: "the conversation is larger than the server takes: begin a new one",
     422: _UNSUITED,
 }
@@ -72,9 +74,9 @@ class Refused(Exception):
         if self.status == 429:
             wait = f"in {self.retry_after} seconds" if self.retry_after.isdecimal() else "later"
             return f"the provider limits how much may be sent; run again {wait}, or raise `model.retries`"
-        if 300 <= self.status < 400:
-            where = f" to {_one_line(self.location)}" if self.location else ""
-            return f"it sends you on{where}, and redirects are not followed: if that is right, set `model.base_url`"
+        if 300 <= self.status < 400 and self.location:
+            where = one_line(self.location)
+            return f"it sends you on to {where}, and redirects are not followed: if that is right, set `model.base_url`"
         if self.status >= 500:
             return "the provider has a problem of its own; run again later, or raise `model.retries`"
         return _BY_STATUS.get(self.status, "")
@@ -121,7 +123,7 @@ def _error_object(body: object) -> Mapping[str, Any]:
 def _reason(body: object, found: Mapping[str, Any]) -> str:
     """Why a provider refused, in its own words: an error object, a text, a page for people, or nothing at all."""
     told = found.get("message") or found.get("detail") or found.get("error") or (body if isinstance(body, str) else "")
-    text = _one_line(told if isinstance(told, str) else "")
+    text = one_line(told if isinstance(told, str) else "")
     if text.startswith("<"):
         return "an HTML page instead of JSON; is `model.base_url` right, or a proxy in between?"
     return text or "no reason given"
@@ -131,10 +133,10 @@ def _code(found: Mapping[str, Any]) -> str:
     """The provider's name for what is wrong, if it gives one that is more than the status."""
     for name in (found.get("code"), found.get("type")):
         if isinstance(name, str) and name and not name.isdecimal():
-            return _one_line(name)[:100]
+            return one_line(name)[:100]
     return ""
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """A provider's text, cut: it may quote what was sent, and where it is cut no part of a key may be left."""
     return clean_text(" ".join(scrubbed(text).split()))[:MAX_TEXT]
