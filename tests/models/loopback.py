@@ -64,12 +64,14 @@ def call(name: str, arguments: dict[str, Any], call_id: str = "call_1") -> dict[
     return {"type": "function_call", "id": "fc_1", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
 
 
-def _encoded(body: Any) -> bytes:
-    return body if isinstance(body, bytes) else json.dumps(body).encode()
-
-
-def _lines(events: Sequence[dict[str, Any]]) -> bytes:
-    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+def _whole(answer: Any) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of what is sent at once."""
+    if isinstance(answer, tuple):
+        status, headers, body = answer
+        return status, headers, body if isinstance(body, bytes) else json.dumps(body).encode()
+    if not isinstance(answer, bytes):
+        answer = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer).encode()
+    return 200, {"Content-Type": "text/event-stream"}, answer
 
 
 @contextmanager
@@ -97,10 +99,6 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
             answer: Any = loopback.answers.pop(0)
             if isinstance(answer, Callable):
                 answer = answer(self.path)
-            if isinstance(answer, tuple):
-                status, headers, data = answer
-                self._send(status, headers, _encoded(data))
-                return
             if isinstance(answer, dict):
                 self._drip(answer)
                 return
@@ -114,10 +112,7 @@ def serve(answers: Sequence[Any]) -> Iterator[Loopback]:
                 self.wfile.write(answer.data)
                 self.close_connection = True
                 return
-            if isinstance(answer, bytes):
-                self._send(200, {"Content-Type": "text/event-stream"}, answer)
-                return
-            self._send(200, {"Content-Type": "text/event-stream"}, _lines(answer))
+            self._send(*_whole(answer))
 
         def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
             length = {"Content-Length": str(len(body))}
