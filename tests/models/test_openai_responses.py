@@ -288,7 +288,8 @@ REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
 
 def test_a_provider_that_stores_nothing_gets_all_that_it_needs() -> None:
     kept = {**REASONING, "id": "rs_2", "encrypted_content": "gAAA"}
-    answers = [stream(REASONING, kept, call("load_skill", {"skill_name": "greet"})), stream(message("done"))]
+    odd = {**REASONING, "id": "rs_3", "encrypted_content": ["gAAA"]}
+    answers = [stream(REASONING, odd, kept, call("load_skill", {"skill_name": "greet"})), stream(message("done"))]
     with serve(answers) as server:
         assert run(server.url).status == "completed"
     first, second = server.requests
@@ -310,6 +311,30 @@ def test_a_model_without_reasoning_is_not_asked_for_it_again() -> None:
     with serve(answers) as server:
         assert run(server.url).status == "completed"
     assert ["include" in request for request in server.requests] == [True, False, False]
+
+
+UNVERIFIED = "The encrypted content for item rs_1 could not be verified."
+
+
+@pytest.mark.parametrize("code", ["invalid_encrypted_content", None])
+def test_reasoning_of_another_provider_is_left_out(code: str | None) -> None:
+    """A session may go on with another model, whose provider cannot read what the first one encrypted."""
+    refusal = (400, {}, {"error": {"message": UNVERIFIED, "code": code}})
+    kept = {**REASONING, "encrypted_content": "gAAA"}
+    own = {**REASONING, "encrypted_content": "hBBB"}
+    first = [stream(kept, call("load_skill", {"skill_name": "greet"})), refusal]
+    then = [stream(own, call("load_skill", {"skill_name": "greet"}, "call_2")), stream(message("done"))]
+    with serve([*first, *then]) as server:
+        assert run(server.url).status == "completed"
+    said = [[item.get("encrypted_content") for item in asked["input"]] for asked in server.requests]
+    assert [[each for each in contents if each] for contents in said] == [[], ["gAAA"], [], ["hBBB"]]
+    assert all("include" in asked for asked in server.requests)
+
+
+def test_a_refusal_about_reasoning_that_is_not_there_is_told() -> None:
+    with serve([(400, {}, {"error": {"message": UNVERIFIED, "code": "invalid_encrypted_content"}})]) as server:
+        assert "could not be verified" in run(server.url).reason
+    assert len(server.requests) == 1
 
 
 def test_another_refusal_is_not_tried_again() -> None:

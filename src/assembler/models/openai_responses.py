@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
 from assembler.errors import AssemblerError
@@ -18,6 +18,9 @@ from assembler.scope import Scope
 ENCRYPTED = "reasoning.encrypted_content"
 """What has to be asked for so that reasoning can be sent back to a provider that stores nothing:
 https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items."""
+
+_UNREADABLE = "invalid_encrypted_content"
+"""OpenAI's code for encrypted reasoning that it did not encrypt itself."""
 
 _ELSEWHERE = frozenset({"id", EXTRA})
 """Keys of an item that mean something to whoever said it, and to nobody else."""
@@ -67,13 +70,15 @@ class _Client(OpenAIClient):
         super().__init__(model, scope)
         self._declared = model
         self._asks_for_reasoning = True
+        self._foreign: set[str] = set()
+        """Encrypted reasoning that the provider could not read: another one's, of a session that goes on here."""
 
     def body(self, request: ModelRequest) -> dict[str, Any]:
         model = self._declared
         body: dict[str, Any] = {
             "model": model.name,
             "instructions": request.instructions,
-            "input": _replayed(request.items),
+            "input": _replayed(request.items, self._foreign),
             "stream": model.stream,
             "store": False,
         }
@@ -92,7 +97,11 @@ class _Client(OpenAIClient):
         return _Reading()
 
     def asks_less(self, error: Refused, body: Mapping[str, Any]) -> bool:
-        """A model that has no reasoning to encrypt refuses to be asked for it."""
+        """A model without reasoning to encrypt refuses to be asked for it, and no provider reads another's."""
+        if error.error.get("code") == _UNREADABLE or error.is_about("", "could not be verified"):
+            foreign = {item["encrypted_content"] for item in body["input"] if item.get("type") == "reasoning"}
+            self._foreign |= foreign
+            return bool(foreign)
         # "Encrypted content is not supported with this model"
         is_refused = "include" in body and error.is_about("include", "encrypted content")
         self._asks_for_reasoning &= not is_refused
@@ -137,16 +146,24 @@ def _failure(response: object) -> AssemblerError:
     return failed(cast("dict[str, Any]", response).get("error") if isinstance(response, dict) else None)
 
 
-def _replayed(items: Sequence[Item]) -> list[Item]:
+def _replayed(items: Sequence[Item], foreign: Collection[str]) -> list[Item]:
     """A conversation as a provider takes it that has stored nothing of it (`store: false`), whoever said it.
 
     It would look up each `id` that it once gave, and answer "Item with id 'rs_...' not found. Items are not persisted
     when `store` is set to false". Without their ids, items are taken as they stand. Reasoning without its encrypted
     content is nothing but an id, so it is left out:
     https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items.
+
+    Args:
+        items: The conversation.
+        foreign: Encrypted content of reasoning that is left out too.
     """
     return [
         {key: value for key, value in item.items() if key not in _ELSEWHERE} if item.get("type") in _INLINE else item
         for item in items
-        if item.get("type") != "reasoning" or item.get("encrypted_content")
+        if item.get("type") != "reasoning" or _is_readable(item.get("encrypted_content"), foreign)
     ]
+
+
+def _is_readable(encrypted: object, foreign: Collection[str]) -> bool:
+    return isinstance(encrypted, str) and encrypted != "" and encrypted not in foreign
