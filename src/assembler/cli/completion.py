@@ -28,7 +28,18 @@ compdef _assemble assemble
 }
 """What a shell evaluates, by its name."""
 
-FLAGS = ("--debug", "--file", "--help", "--input", "--json", "--revoke", "--show", "--trust", "--trust-module")
+FLAGS = (
+    "--chat",
+    "--debug",
+    "--file",
+    "--help",
+    "--input",
+    "--json",
+    "--revoke",
+    "--show",
+    "--trust",
+    "--trust-module",
+)
 SUFFIX = ".yaml"
 
 
