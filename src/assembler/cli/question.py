@@ -107,7 +107,7 @@ def _fits(text: str, width: int) -> bool:
 def _text(value: str, indent: str, width: int) -> Iterator[str]:
     """A long text, or one of several lines: each line behind a bar, its continuation behind a colon."""
     for part in _cut(value).split("\n"):
-        yield from _folded(part, f"{indent}| ", f"{indent}: ", width)
+        yield from _folded(escaped(part), f"{indent}| ", f"{indent}: ", width)
 
 
 def _cut(text: str) -> str:
@@ -122,6 +122,6 @@ def _folded(text: str, first: str, following: str, width: int) -> Iterator[str]:
     """Rows of a line that is longer than the terminal is wide."""
     from rich.cells import chop_cells
 
-    pieces: Sequence[str] = chop_cells(text, max(_NARROWEST, width - len(first))) or [""]
+    pieces: Sequence[str] = chop_cells(text, max(_NARROWEST, width - max(len(first), len(following)))) or [""]
     for prefix, piece in zip((first, *[following] * (len(pieces) - 1)), pieces, strict=True):
         yield prefix + piece
