@@ -37,7 +37,8 @@ CODES: dict[str, str] = {
     "catalog/names-over-budget": "The names of the skills alone exceed the catalog's budget; they are all shown.",
     "catalog/over-budget": "The catalog exceeds its budget, and `overflow: error` refuses to cut it.",
     # command line
-    "cli/bad-option": "A flag is unknown, lacks its value, or is given twice.",
+    "cli/bad-argument": "What follows a command of a chat is not what it takes.",
+    "cli/bad-option": "A flag is unknown, lacks its value, is given twice, or does not go with the others.",
     "cli/no-conf": "No configuration is named.",
     "cli/no-session": "No session is named where one has to be.",
     "cli/no-such-command": "There is no command of this name.",

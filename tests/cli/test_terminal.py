@@ -13,6 +13,8 @@ from tests.cli.pseudo_terminal import terminal
 PROMPT = r"\x1b\[0m>"
 """How the chat's prompt is drawn."""
 
+ASKED = r"Allow it once, or say why not\? \[y/N\] "
+
 FILES = {
     "conf/agent.yaml": """\
 defaults: [{model: scripted}, {skills: greet}, {runner: subprocess}, {approval: ask_scripts}, _self_]
@@ -58,7 +60,7 @@ def files(project: Any, agree: Any) -> Path:
 )
 def test_a_script_is_asked_about(answer: str, told: str) -> None:
     with terminal("run", "conf=agent", "-i", "greet") as shown:
-        shown.wait_for(r"Allow it once\? \[y/N\]")
+        shown.wait_for(ASKED)
         assert "greet/scripts/hello.py" in shown.shown
         assert "sha256:" in shown.shown
         assert "\\u202e" in shown.shown
@@ -71,7 +73,7 @@ def test_a_script_is_asked_about(answer: str, told: str) -> None:
 def test_what_was_typed_before_the_question_is_no_answer() -> None:
     with terminal("run", "conf=agent", "-i", "greet") as shown:
         shown.type("y\n")
-        shown.wait_for(r"Allow it once\? \[y/N\]")
+        shown.wait_for(ASKED)
         shown.type("n\n")
         assert shown.code() == 0
     assert "did not allow" in shown.shown
@@ -79,7 +81,7 @@ def test_what_was_typed_before_the_question_is_no_answer() -> None:
 
 def test_an_interruption_at_a_question_ends_the_run() -> None:
     with terminal("run", "conf=agent", "-i", "greet") as shown:
-        shown.wait_for(r"Allow it once\? \[y/N\]")
+        shown.wait_for(ASKED)
         shown.type("\x03")
         assert shown.code() == 130
     assert "Traceback" not in shown.shown

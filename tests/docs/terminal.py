@@ -7,7 +7,6 @@ import pty
 import re
 import select
 import subprocess
-import termios
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,7 +47,7 @@ def talk(command: str, expected: str, folder: Path, env: Mapping[str, str]) -> t
             seen += shown
             plain = _plain(seen)
             if plain.endswith(("> ", "[y/N] ")) and typed < min(len(_PROMPT.findall(plain)), len(answers)):
-                _type(ours, answers[typed], raw=plain.endswith("> "))
+                os.write(ours, f"{answers[typed]}\r".encode())
                 typed += 1
         return process.wait(SECONDS), _plain(seen)
     finally:
@@ -80,12 +79,3 @@ def _read(terminal: int, process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 def _plain(seen: str) -> str:
     return _ESCAPES.sub("", seen)
-
-
-def _type(terminal: int, text: str, *, raw: bool) -> None:
-    """Types a line; where the program reads keys itself, once it does, so that nothing is echoed twice."""
-    until = time.monotonic() + SECONDS
-    while raw and termios.tcgetattr(terminal)[3] & termios.ECHO:
-        assert time.monotonic() < until, "the program never reads keys"
-        time.sleep(0.01)
-    os.write(terminal, f"{text}\r".encode())

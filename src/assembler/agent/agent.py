@@ -14,6 +14,7 @@ from typing import Self
 from assembler.agent.calls import Caller
 from assembler.agent.config import AgentConfig
 from assembler.agent.gate import Gate, OwnGate
+from assembler.agent.handed import handed_files
 from assembler.agent.loop import Run, close_open_calls
 from assembler.agent.opened import Opened
 from assembler.agent.snapshot import Snapshot, Texts, take
@@ -220,7 +221,7 @@ class Agent:
         approver: Approver | None,
         emit: Emit,
     ) -> Result:
-        handed = _handed(files)
+        handed = handed_files(files)
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
         async with opened.turn_of(checked_name(session) if session is not None else None):
@@ -341,37 +342,6 @@ def _numbered(emit: Emit) -> Emit:
     """Events with their numbers, counted from 0 within a run."""
     numbers = count()
     return lambda event: emit({**event, "sequence_number": next(numbers)})
-
-
-def _handed(files: Sequence[str | Path]) -> list[tuple[str, Path]]:
-    """The files of a run by the names under which scripts find them.
-
-    Raises:
-        AssemblerError: One diagnostic for each that is not a readable file, or whose name another one has.
-    """
-    handed: dict[str, Path] = {}
-    problems: list[Diagnostic] = []
-    for file in files:
-        path = Path(file).absolute()
-        if not _is_readable(path):
-            problems.append(Diagnostic("run/no-such-file", f"`{file}` is not a file that can be read"))
-        elif path.name in handed:
-            message = f"`{file}` and `{handed[path.name]}` have the same name"
-            problems.append(Diagnostic("run/same-name", message, hint="rename one"))
-        else:
-            handed[path.name] = path
-    if problems:
-        raise AssemblerError(*problems)
-    return list(handed.items())
-
-
-def _is_readable(path: Path) -> bool:
-    """Whether it is a file that can be opened; a name that no file can have is not."""
-    try:
-        with path.open("rb"):
-            return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _said(text: str, files: Sequence[tuple[str, Path]]) -> str:

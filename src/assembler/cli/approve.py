@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import re
 
 from assembler.approval.requests import Answer, ApprovalRequest, Approver
-from assembler.cli.output import printable
-from assembler.cli.terminal import has_terminal, is_yes, terminal
+from assembler.cli.question import question
+from assembler.cli.terminal import columns, has_terminal, is_yes, line, terminal
+
+ASKS = "Allow it once, or say why not? [y/N] "
+
+_NO = re.compile(r"no?\b[\s,;:.!-]*", re.IGNORECASE)
 
 
 def terminal_approver() -> Approver | None:
     """Asks on the controlling terminal; None where there is none."""
-    return _ask if has_terminal() else None
+    return ask if has_terminal() else None
 
 
-async def _ask(request: ApprovalRequest) -> Answer:
-    """Shows what would run and reads one line; anything but a yes is a no."""
+async def ask(request: ApprovalRequest) -> Answer:
+    """Shows what would run and reads one line; anything but a yes is a no, and tells the model why."""
     with terminal() as descriptor:
-        os.write(descriptor, _question(request).encode())
-        decision = "approve" if is_yes(await _line(descriptor)) else "deny"
-    return Answer(decision, request.digest)
+        os.write(descriptor, (question(request, columns(descriptor)) + ASKS).encode())
+        try:
+            typed = await line(descriptor)
+        except asyncio.CancelledError:
+            os.write(descriptor, b"\n")  # what comes next begins a line of its own
+            raise
+    if is_yes(typed):
+        return Answer("approve", request.digest)
+    return Answer("deny", request.digest, reason=_why(typed.decode("utf-8", "replace").strip()))
 
 
-def _question(request: ApprovalRequest) -> str:
-    match = request.facts.match
-    what = request.facts.runs or match.tool
-    arguments = json.dumps(request.to_json()["arguments"], ensure_ascii=True)
-    lines = [f"The agent asks to call {match.tool}: {what}", f"  arguments: {arguments}"]
-    lines += [f"  {name}: {digest}" for name, digest in request.facts.digests]
-    return "\n".join(printable(line) for line in lines) + "\nAllow it once? [y/N] "
-
-
-async def _line(terminal: int) -> bytes:
-    """One line, without holding up the event loop."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(terminal, lambda: ready.done() or ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_reader(terminal)
-    return os.read(terminal, 4096)
+def _why(typed: str) -> str:
+    """What is said beside the no."""
+    said = _NO.match(typed)
+    return typed[said.end() :] if said else typed

@@ -29,6 +29,7 @@ compdef _assemble assemble
 """What a shell evaluates, by its name."""
 
 FLAGS = (
+    "--chat",
     "--debug",
     "--file",
     "--help",

@@ -23,10 +23,14 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\r\n", "\n"))
 
 
+def escaped(text: str) -> str:
+    """Text of which every character is seen: what is not is written as Python writes it."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 def one_line(text: str) -> str:
     """Foreign text that cannot pass for more than a part of a line: nothing breaks it, pads it or makes it endless."""
-    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-    shown = re.sub(" {2,}", lambda found: "\\x20" * len(found[0]), shown)
+    shown = re.sub(" {2,}", lambda found: "\\x20" * len(found[0]), escaped(text))
     if len(shown) <= MAX_LINE:
         return shown
     return f"{shown[: MAX_LINE // 2]} [... {len(shown) - MAX_LINE} characters ...] {shown[-MAX_LINE // 2 :]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, cast
 
 from assembler.cli.output import tell
@@ -12,26 +13,47 @@ from assembler.events import Event
 
 def show(event: Event) -> None:
     """Tells an event in a line, if a person wants to know of it."""
-    known = cast("dict[str, Any]", event)
-    kind = known["type"]
-    if kind == "assembler.skill.loaded":
-        tell(f"  skill {known['skill']} loaded ({_time(known['seconds'])})")
-    elif kind == "assembler.tool.finished" and (known["failed"] or known["tool"] != "load_skill"):
-        tell(f"  {_what(known)} {'failed' if known['failed'] else 'done'} ({_how(known)})")
-    elif kind == "assembler.diagnostic" and known["diagnostic"]["severity"] != "info":
-        tell(str(_diagnostic(known["diagnostic"])))
+    told = line(event)
+    if told:
+        tell(told)
 
 
 def end(event: Event, seconds: float) -> None:
     """Tells how a run ended."""
+    for told in ending(event, seconds):
+        tell(told)
+
+
+def line(event: Event) -> str:
+    """What there is to tell of an event; empty if there is nothing."""
+    known = cast("dict[str, Any]", event)
+    kind = known["type"]
+    if kind == "assembler.skill.loaded":
+        return f"  skill {known['skill']} loaded ({_time(known['seconds'])})"
+    if kind == "assembler.tool.finished" and (known["failed"] or known["tool"] != "load_skill"):
+        return f"  {_what(known)} {'failed' if known['failed'] else 'done'} ({_how(known)})"
+    if kind == "assembler.diagnostic" and known["diagnostic"]["severity"] != "info":
+        return str(_diagnostic(known["diagnostic"]))
+    return ""
+
+
+def start(event: Event) -> str:
+    """What there is to tell of a call that begins; empty if it is none, or over in no time."""
+    known = cast("dict[str, Any]", event)
+    is_told = known["type"] == "assembler.tool.started" and known["tool"] != "load_skill"
+    return f"  {_what(known)} started" if is_told else ""
+
+
+def ending(event: Event, seconds: float) -> Iterator[str]:
+    """What there is to tell of a run's end."""
     known = cast("dict[str, Any]", event)
     for found in known["diagnostics"]:
-        tell(str(_diagnostic(found)))
+        yield str(_diagnostic(found))
     for request in known["pending"]:
         what = " ".join(part for part in (request["tool"], request["runs"]) if part)
-        tell(f"  waits for approval: {what} {json.dumps(request['arguments'])}")
+        yield f"  waits for approval: {what} {json.dumps(request['arguments'])}"
     why = f": {known['reason']}" if known["reason"] and not known["diagnostics"] else ""
-    tell(f"  {known['status']}{why} ({_time(seconds)}), agent {known['digest'][:19]}")
+    yield f"  {known['status']}{why} ({_time(seconds)}), agent {known['digest'][:19]}"
 
 
 def _what(event: dict[str, Any]) -> str:

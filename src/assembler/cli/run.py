@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from time import perf_counter
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   assemble run conf=quickstart -i "How many kilometres are 26.2 miles?"
   assemble run conf=quickstart skills=csv --file data.csv
+  assemble run conf=quickstart skills=csv --file data.csv --chat
   assemble run conf=support env=prod 'skills=[units,csv]' limits.turns=5 < question.txt
   assemble run conf=quickstart --json -i "100 F in C" | jq .type
   assemble run conf=quickstart session=sqlite --session ada -i "100 F in C"
@@ -40,12 +42,11 @@ def main(arguments: Sequence[str]) -> int:
     command = command_line.parse(_parser(), arguments)
     options = command.options
     agent = _agent(command, options.session)
-    if options.input is None and not options.file and sys.stdin.isatty():
-        if options.json:
-            raise problem("run/no-input", "a chat has no JSON output", hint="give an input: -i TEXT, or --file PATH")
+    if options.chat or (options.input is None and not options.file and sys.stdin.isatty()):
+        _require_chat(options)
         from assembler.cli.chat import chat
 
-        return asyncio.run(chat(agent, options.session))
+        return asyncio.run(chat(agent, options.session, options.file))
     text = _input(options.input, bool(options.file))
     return asyncio.run(_run(agent, text, options.file, options.session, as_json=options.json))
 
@@ -70,8 +71,25 @@ def _parser() -> Parser:
     parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a file for scripts; repeatable")
     about = "continue the conversation of this name, or begin it"
     parser.add_argument("--session", metavar="NAME", action=Once, help=about)
+    parser.add_argument("--chat", action="store_true", help="talk, also where files are given")
     parser.add_argument("--json", action="store_true", help="print events as JSON, one a line; the last is the result")
     return parser
+
+
+def _require_chat(options: Namespace) -> None:
+    """Goes on only where a chat can be had.
+
+    Raises:
+        AssemblerError: JSON is asked for (``run/no-input``), an input is given, or nobody types
+            (``cli/bad-option``).
+    """
+    if options.json:
+        raise problem("run/no-input", "a chat has no JSON output", hint="give an input: -i TEXT, or --file PATH")
+    if options.input is not None:
+        raise problem("cli/bad-option", "`--chat` and `--input` exclude each other", hint="a chat asks for its inputs")
+    if not sys.stdin.isatty():
+        hint = "without `--chat`, standard input is the input"
+        raise problem("cli/bad-option", "`--chat` needs a terminal as standard input", hint=hint)
 
 
 def _input(given: str | None, has_files: bool) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
+import sys
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -28,6 +31,44 @@ def terminal() -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+async def line(descriptor: int) -> bytes:
+    """One line of a terminal, without holding up the event loop; empty at the end of input."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(descriptor, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, 4096)
+
+
+def columns(descriptor: int) -> int:
+    """How wide a terminal is; 80 where it does not say, or is none."""
+    try:
+        return os.get_terminal_size(descriptor).columns or 80
+    except OSError:
+        return 80
+
+
+def is_gone(descriptor: int) -> bool:
+    """Whether it leads to a terminal that was hung up: a window that was closed, a connection that broke."""
+    try:
+        termios.tcgetattr(descriptor)
+    except termios.error as error:
+        return error.args[0] == errno.EIO
+    return False
+
+
+def let_go() -> None:
+    """Points the outputs whose terminal is gone at nothing; Python itself still writes to them at its exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if is_gone(stream.fileno()):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
 
 
 def is_yes(line: bytes) -> bool:
