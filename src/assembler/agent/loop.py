@@ -98,6 +98,7 @@ class Run:
 
     async def result(self, status: Status, reason: str = "", error: AssemblerError | None = None) -> Result:
         """What came of the run."""
+        digest = await self._snapshot.digest()  # before anything is settled: whoever is cancelled here settles it all
         waiting = [call.request for call in self._turn if call.state == "waiting" and call.request is not None]
         if status == "requires_action":
             self._write_down()
@@ -105,7 +106,7 @@ class Run:
         return Result(
             status=status,
             output_text=self._text,
-            digest=await self._snapshot.digest(),
+            digest=digest,
             usage=self._usage,
             items=tuple(deepcopy(self.added)),  # what is stored is not the caller's to change
             pending=tuple(request.to_json() for request in waiting) if status == "requires_action" else (),

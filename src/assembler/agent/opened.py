@@ -10,14 +10,15 @@ from typing import Self
 from weakref import WeakValueDictionary
 
 from assembler.agent.config import AgentConfig
+from assembler.agent.running import Running
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
-from assembler.events import Result
 from assembler.models.base import ModelClient
 from assembler.scope import Scope
 from assembler.sessions.base import SessionBackend, SessionStore
 from assembler.skills.skill import Source
 from assembler.tools.base import Tool
+from assembler.waiting import wait_through
 
 
 class Opened:
@@ -56,12 +57,17 @@ class Opened:
         self.store = store
         self.steps = Steps()
         self.loop = asyncio.get_running_loop()
-        self.runs: set[asyncio.Task[Result]] = set()
+        self.runs: set[Running] = set()
         self.snapshot: Snapshot | None = None
         self.renewing = asyncio.Lock()
         self.is_closing = False
         # Only while a run holds or awaits one: names come and go.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def why_cancelled(self) -> str:
+        """What a run is told that is cancelled now."""
+        return "the agent was closed" if self.is_closing else "the run was cancelled"
 
     @classmethod
     async def of(cls, config: AgentConfig, base: Path, sessions: SessionBackend) -> Self:
@@ -101,9 +107,11 @@ class Opened:
     async def close(self) -> None:
         """Ends what goes on, and closes everything."""
         self.is_closing = True
-        for run in self.runs:
-            run.cancel()
-        await asyncio.gather(*self.runs, return_exceptions=True)
-        if self.snapshot is not None:
-            await self.snapshot.abandon()
-        await self.scope.aclose()
+        try:
+            runs = [run.end() for run in self.runs]
+            await wait_through(asyncio.gather(*runs))
+            if self.snapshot is not None:
+                await self.snapshot.abandon()
+        finally:
+            # Here, and not in a task of its own: what a scope holds is entered and left by one task.
+            await self.scope.aclose()
