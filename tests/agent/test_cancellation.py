@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -170,7 +172,7 @@ ENDINGS = [cancel_task, cancel_agent, cancel_twice, cancel_both]
 async def watched(agent: Agent, seen: Seen) -> None:
     async with aclosing(agent.stream("go", session="s", approver=approve)) as stream:
         async for event in stream:
-            seen.events.append(event)  # noqa: PERF401  what came before the end is wanted too
+            seen.events.append(event)
 
 
 async def unwatched(agent: Agent, seen: Seen) -> Result:
@@ -230,3 +232,153 @@ def test_whoever_reads_a_stream_can_be_cancelled_at_every_step(ending: Ending) -
     assert last.outcome is None
     for seen in ended:
         assert seen.outcome is None or isinstance(seen.outcome, asyncio.CancelledError)
+
+
+async def closed_at(step: int) -> Seen:
+    """Closes the agent at a step of a run."""
+    loop, seen, closing = asyncio.get_running_loop(), Seen(), list[asyncio.Task[None]]()
+    loop.set_exception_handler(lambda loop, context: seen.complaints.append(context))
+    opened = await agent().__aenter__()
+
+    def close() -> None:
+        closing.append(loop.create_task(opened.__aexit__(None, None, None)))
+
+    task = asyncio.create_task(unwatched(opened, seen))
+    watching = asyncio.create_task(watched(opened, seen))
+    seen.steps = Steps(step, close)
+    seen.steps.watch(loop)
+    (seen.outcome, failure) = await asyncio.wait_for(asyncio.gather(task, watching, return_exceptions=True), PROMPT)
+    loop.set_task_factory(None)
+    if not closing:
+        close()
+    await asyncio.wait_for(closing[0], PROMPT)
+    assert failure is None or "agent/not-open" in str(failure)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return seen
+
+
+def test_an_agent_can_be_closed_at_every_step_of_its_runs() -> None:
+    all_: list[Seen] = []
+    while not all_ or (all_[-1].steps is not None and all_[-1].steps.has_happened):
+        all_.append(asyncio.run(closed_at(len(all_) + 1)))
+    gc.collect()
+    assert [seen.complaints for seen in all_ if seen.complaints] == []
+    statuses: set[str] = set()
+    for seen in all_:
+        if isinstance(seen.outcome, Result):
+            assert_consistent(seen.outcome.items)
+            statuses.add(seen.outcome.status)
+        else:
+            assert "agent/not-open" in str(seen.outcome)  # it had not begun
+        assert [event["type"] for event in seen.events].count("result") == bool(seen.events)
+    assert statuses == {"cancelled", "completed"}
+
+
+def test_a_stream_can_be_left_after_every_event() -> None:
+    async def leave_after(count: int) -> int:
+        async with agent() as opened:
+            events = 0
+            async with aclosing(opened.stream("go", session="s", approver=approve)) as stream:
+                async for _ in stream:
+                    events += 1
+                    if events == count:
+                        break
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            assert_consistent((await opened.conversation("s")).items)
+            assert (await opened.run("next", session="s")).output_text == "the end"
+        return events
+
+    count = 1
+    while asyncio.run(leave_after(count)) == count:
+        count += 1
+    assert count > 10
+
+
+def test_a_time_limit_around_a_run_is_a_time_limit() -> None:
+    async def main() -> None:
+        async def hang(request: ApprovalRequest) -> Answer:
+            for _ in range(10):  # long enough for the tool beside it
+                await asyncio.sleep(0)
+            limit.reschedule(asyncio.get_running_loop().time())
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+        async with agent() as opened:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(PROMPT) as limit:
+                    await opened.run("go", session="s", approver=hang)
+            items = (await opened.conversation("s")).items
+            assert_consistent(items)
+            told = {str(item["call_id"]): item["output"] for item in items if item["type"] == "function_call_output"}
+            assert told["1-waits"] == "waited"
+            assert told["1-asks"] == "not run: the run was cancelled"
+
+    asyncio.run(main())
+
+
+def test_closing_goes_on_when_whoever_closes_is_cancelled() -> None:
+    closed: list[str] = []
+    released = asyncio.Event()
+
+    class Kept(SessionBackend, kind="kept-of-a-test"):
+        """Is slow to keep, and tells when it is closed."""
+
+        def open(self, scope: Scope, base: Path) -> SessionStore:
+            store = Memory().open(scope, base)
+            append = store.append
+
+            async def slow(*what: Any, **more: Any) -> int:
+                await released.wait()
+                closed.append("kept")
+                return await append(*what, **more)
+
+            store.append = slow  # type: ignore[method-assign]
+            scope.callback(closed.append, "closed")
+            return store
+
+    async def main() -> None:
+        opened = agent()
+        opened = await Agent(opened.config.model_copy(update={"session": Kept()})).__aenter__()
+        run = asyncio.create_task(opened.run("go", session="s", approver=approve))
+        await asyncio.sleep(0.05)
+        closing = asyncio.create_task(opened.__aexit__(None, None, None))
+        for _ in range(3):
+            await asyncio.sleep(0.01)
+            closing.cancel()
+        assert closed == []
+        released.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(closing, PROMPT)
+        assert closed == ["kept", "closed"]
+        assert (await run).status in {"cancelled", "completed"}
+
+    asyncio.run(main())
+
+
+def test_an_interrupted_program_keeps_what_was_said(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, os, signal, sys
+sys.path[:0] = {sys.path!r}
+from tests.agent.test_cancellation import Agent, Answer, agent, assert_consistent
+from assembler.sessions.sqlite import Sqlite
+
+async def interrupt(request):
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(3600)
+
+config = agent().config.model_copy(update={{"session": Sqlite(path={str(tmp_path / "s.db")!r})}})
+try:
+    Agent(config).run_sync("go", session="s", approver=interrupt)
+except KeyboardInterrupt:
+    print("interrupted")
+
+async def look():
+    async with Agent(config) as opened:
+        items = (await opened.conversation("s")).items
+        assert_consistent(items)
+        print(len(items), (await opened.run("next", session="s")).output_text)
+asyncio.run(look())
+"""
+    done_ = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done_.stderr == ""
+    assert done_.stdout.splitlines() == ["interrupted", "7 the end"]
