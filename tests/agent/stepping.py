@@ -1,4 +1,4 @@
-"""Something that happens at one chosen step of everything that an event loop does."""
+"""Something that happens at one chosen moment of everything that an event loop does."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 class Steps:
-    """Counts the steps of all tasks of a loop, and does something just before one of them.
+    """Counts the steps of all tasks of a loop, and does something just before or after one of them.
 
     A step is what a task does between two waits, so that to go through all steps is to go through all moments at which
     something from outside can happen to a run.
 
     Args:
-        at: The step, counted from 1.
+        at: The moment, counted from 1; each step has two.
         then: What happens.
     """
 
@@ -25,7 +25,7 @@ class Steps:
 
     @property
     def has_happened(self) -> bool:
-        """Whether the step was reached."""
+        """Whether the moment was reached."""
         return self._count >= self._at
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -33,7 +33,7 @@ class Steps:
         loop.set_task_factory(lambda loop, coro, **more: asyncio.Task(_Counted(coro, self), loop=loop, **more))
 
     def count(self) -> None:
-        """Notes a step."""
+        """Notes a moment."""
         self._count += 1
         if self._count == self._at:
             self._then()
@@ -47,11 +47,17 @@ class _Counted(Coroutine[Any, Any, Any]):
 
     def send(self, value: Any) -> Any:
         self._steps.count()
-        return self._inner.send(value)
+        try:
+            return self._inner.send(value)
+        finally:
+            self._steps.count()
 
     def throw(self, *error: Any) -> Any:
         self._steps.count()
-        return self._inner.throw(*error)
+        try:
+            return self._inner.throw(*error)
+        finally:
+            self._steps.count()
 
     def close(self) -> None:
         self._inner.close()

@@ -140,6 +140,7 @@ class Seen:
 
     events: list[Any] = field(default_factory=list)
     outcome: Any = None
+    left_behind: int = 0
     complaints: list[Any] = field(default_factory=list[Any])
     steps: Steps | None = None
 
@@ -170,9 +171,12 @@ ENDINGS = [cancel_task, cancel_agent, cancel_twice, cancel_both]
 
 
 async def watched(agent: Agent, seen: Seen) -> None:
-    async with aclosing(agent.stream("go", session="s", approver=approve)) as stream:
-        async for event in stream:
-            seen.events.append(event)
+    try:
+        async with aclosing(agent.stream("go", session="s", approver=approve)) as stream:
+            async for event in stream:
+                seen.events.append(event)
+    finally:
+        seen.left_behind = agent.cancel()
 
 
 async def unwatched(agent: Agent, seen: Seen) -> Result:
@@ -193,6 +197,7 @@ async def ended_at(step: int, way: Callable[[Agent, Seen], Any], ending: Ending)
         result = await asyncio.wait_for(opened.run("next", session="s"), PROMPT)
         assert result.output_text == "the end"
     assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert seen.left_behind == 0
     return seen
 
 
@@ -222,6 +227,7 @@ def test_a_stream_ends_with_its_result_whenever_the_run_is_cancelled() -> None:
     for seen in ended:
         results = [event for event in seen.events if event["type"] == "result"]
         assert results == seen.events[-1:]
+        assert len(results) == 1
         statuses.update(event["status"] for event in results)
     assert statuses == {"cancelled", "completed"}
 

@@ -18,7 +18,6 @@ from assembler.scope import Scope
 from assembler.sessions.base import SessionBackend, SessionStore
 from assembler.skills.skill import Source
 from assembler.tools.base import Tool
-from assembler.waiting import wait_through
 
 
 class Opened:
@@ -108,10 +107,10 @@ class Opened:
         """Ends what goes on, and closes everything."""
         self.is_closing = True
         try:
-            runs = [run.end() for run in self.runs]
-            await wait_through(asyncio.gather(*runs))
-            if self.snapshot is not None:
-                await self.snapshot.abandon()
+            await asyncio.gather(*(run.end() for run in self.runs))
         finally:
-            # Here, and not in a task of its own: what a scope holds is entered and left by one task.
-            await self.scope.aclose()
+            try:
+                if self.snapshot is not None:
+                    await self.snapshot.abandon()
+            finally:
+                await self.scope.aclose()

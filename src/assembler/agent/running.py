@@ -38,4 +38,4 @@ class Running:
     async def end(self) -> None:
         """Cancels it, and waits until it has ended."""
         self.cancel()
-        await wait_through(asyncio.gather(self.task, return_exceptions=True))
+        await asyncio.gather(self.task, return_exceptions=True)
