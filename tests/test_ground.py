@@ -1,22 +1,18 @@
-"""The ground floor: values, digests, matching, quantities, diagnostics."""
+"""The ground floor: digests, matching, quantities, diagnostics."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
-import enum
 import json
-import math
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from pathlib import PurePosixPath
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from tests.test_values import JSONS
 
 from assembler.digests import canonical, digest_json, digest_tree
 from assembler.errors import AssemblerError, Diagnostic, Where, did_you_mean, nearest
@@ -24,102 +20,6 @@ from assembler.items import Item, assistant_message, text_of, user_message
 from assembler.matching import Facts, Match
 from assembler.quantities import Duration, Size
 from assembler.scope import Scope
-from assembler.values import MAX_NODES, Irreducible, clean_text, to_json
-
-JSONS: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=20,
-)
-
-
-class Colour(enum.Enum):
-    RED = "red"
-
-
-@dataclasses.dataclass
-class Point:
-    x: int
-    when: date
-
-
-class Model(BaseModel):
-    size: Decimal
-
-
-@given(JSONS)
-def test_json_passes_unchanged(value: Any) -> None:
-    assert to_json(value) == value
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "2026-01-02T03:04:00+00:00"),
-        (date(2026, 1, 2), "2026-01-02"),
-        (timedelta(minutes=1), 60.0),
-        (Decimal("1.10"), "1.10"),
-        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
-        (PurePosixPath("a/b"), "a/b"),
-        (b"\x00\xff", "AP8="),
-        ({3, 1, 2}, [1, 2, 3]),
-        ((1, None), [1, None]),
-        (Colour.RED, "red"),
-        (Point(1, date(2026, 1, 2)), {"x": 1, "when": "2026-01-02"}),
-        (Model(size=Decimal("0.5")), {"size": "0.5"}),
-        ({"a": [Point(1, date(2026, 1, 2))]}, {"a": [{"x": 1, "when": "2026-01-02"}]}),
-    ],
-)
-def test_python_values_are_reduced(value: object, expected: object) -> None:
-    assert to_json(value) == expected
-
-
-def _endless() -> object:
-    value: list[object] = []
-    value.append(value)
-    return value
-
-
-@pytest.mark.parametrize(
-    ("value", "path"),
-    [
-        ({"a": [1, math.nan]}, "$.a[1]"),
-        ({"a": {1: 2}}, "$.a"),
-        ([object()], "$[0]"),
-        (lambda: None, "$"),
-        (_endless(), "$" + "[0]" * 101),
-        ({"a": 10**4300}, "$.a"),
-        ([-(10**4300)], "$[0]"),
-        (dict.fromkeys(["a\ud800", "a\udfff"]), "$"),
-        ([[0] * 999] * 1001, "$[999][998]"),
-    ],
-)
-def test_what_has_no_json_form_is_named_by_its_path(value: object, path: str) -> None:
-    with pytest.raises(Irreducible) as caught:
-        to_json(value)
-    assert caught.value.path == path
-
-
-def test_a_large_value_and_a_long_integer_are_json() -> None:
-    assert to_json(10**4300 - 1) == 10**4300 - 1
-    assert to_json([None] * (MAX_NODES - 1)) == [None] * (MAX_NODES - 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [("", ""), ("plain", "plain"), ("caf\xe9 \U0001f600", "caf\xe9 \U0001f600"), ("a\ud800b\udfff", "a\ufffdb\ufffd")],
-)
-def test_text_is_cleaned_of_lone_surrogates(text: str, clean: str) -> None:
-    assert clean_text(text) == clean
-    assert to_json({text: [text, PurePosixPath("d", text)]}) == {clean: [clean, str(PurePosixPath("d", clean))]}
-
-
-SURROGATES = st.text(st.characters(codec=None) | st.characters(categories=["Cs"]))
-
-
-@given(SURROGATES)
-def test_clean_text_can_be_written(text: str) -> None:
-    assert len(clean_text(text).encode("utf-8").decode("utf-8")) == len(text)
 
 
 @given(st.dictionaries(st.text(), JSONS, max_size=5))

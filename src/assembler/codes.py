@@ -12,6 +12,7 @@ CODES: dict[str, str] = {
     "run/no-input": "A run has neither a text nor a file.",
     "run/no-such-file": "A file handed to a run is not there, or cannot be read.",
     "run/same-name": "Two files handed to a run have one name, under which a script could find only one.",
+    "run/uncounted-tokens": "The model does not say how many tokens it used, which `limits.tokens` has to know.",
     "session/bad-file": "The file of sessions is something else, or others can write to it.",
     "session/bad-name": "The name of a session is empty, too long, or has control characters.",
     "session/conflict": "Another run continued or deleted the session meanwhile.",

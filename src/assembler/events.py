@@ -31,7 +31,7 @@ class Result:
     Attributes:
         status: How it ended.
         output_text: What the model answered; empty if it did not get that far.
-        digest: Digest of the agent that answered.
+        digest: Digest of the agent that answered; empty if the run was cancelled before it began.
         usage: Tokens of all requests together, by the names of the Responses API.
         items: The conversation items that the run added, the input included.
         pending: Approvals that the run waits for, as their requests.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -28,6 +29,24 @@ MAX_DIGITS = 4300
 
 _TOO_LONG = 10**MAX_DIGITS
 _PLAIN = frozenset({type(None), bool, int, float, str})
+_SCALARS = (
+    str,
+    int,
+    float,
+    bytes,
+    bytearray,
+    memoryview,
+    date,
+    time,
+    timedelta,
+    Decimal,
+    UUID,
+    PurePath,
+    BaseException,
+)
+_MCP = frozenset({"mcp", "mcp_types"})
+"""Packages that define what MCP sends: known by name, so that nothing imports them for this."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _Path = tuple["_Path", str] | None
 """A place in a value: what is above it and the step from there, put into words only where something is wrong."""
@@ -59,16 +78,21 @@ def clean_text(text: str) -> str:
 def to_json(value: object) -> JSON:
     """Reduces a value to JSON; what is JSON already comes back equal.
 
-    Dates become ISO 8601, decimals and UUIDs their text, bytes base64, enumerations their value, sets sorted lists,
-    dataclasses and Pydantic models objects. Texts and keys are cleaned as ``clean_text`` does.
+    Dates become ISO 8601, durations seconds, decimals, UUIDs and paths their text, bytes base64, enumerations their
+    value, sets sorted lists, other sequences and arrays (what has ``tolist``) lists, mappings, dataclasses and Pydantic
+    models objects, and an exception the last line of its traceback. What MCP's own package defines becomes what MCP
+    sends: names as there, and what is None left out. Texts and keys are cleaned as ``clean_text`` does.
+
+    Code of the value's own may run, such as its properties; whatever that raises, but for KeyboardInterrupt, is a
+    reason why the value has no JSON form.
 
     Args:
         value: Anything.
 
     Raises:
         Irreducible: The value, or something in it, has no JSON form: NaN, a key that is not text, an integer of more
-            than ``MAX_DIGITS`` digits, an unknown type; or it is deeper than ``MAX_DEPTH`` or has more than
-            ``MAX_NODES`` values.
+            than ``MAX_DIGITS`` digits, an iterator, an unknown type; or it is deeper than ``MAX_DEPTH`` or has more
+            than ``MAX_NODES`` values.
     """
     return _Reduction().reduce(value, None, 0)
 
@@ -85,60 +109,98 @@ class _Reduction:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise _irreducible(path, f"more than {MAX_NODES} values")
-        if type(value) in _PLAIN:  # most values; what inherits from these may be an enumeration
+        kind = cast("type[object]", type(value))
+        if kind in _PLAIN:  # most values; what inherits from these may be an enumeration
             return _scalar(value, path)
-        if isinstance(value, Enum):
-            return self.reduce(value.value, path, depth + 1)
-        if isinstance(value, Mapping):
-            return self._mapping(cast("Mapping[Any, Any]", value), path, depth)
-        if isinstance(value, list | tuple):
-            elements = enumerate(cast("Sequence[Any]", value))
-            return [self.reduce(item, (path, f"[{index}]"), depth + 1) for index, item in elements]
-        if isinstance(value, set | frozenset):
-            members = sorted(cast("AbstractSet[Any]", value), key=repr)
-            return [self.reduce(item, (path, "[]"), depth + 1) for item in members]
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-            return self.reduce(fields, path, depth + 1)
-        dump = getattr(value, "model_dump", None)
-        if callable(dump) and not isinstance(value, type):
-            return self.reduce(dump(mode="json"), path, depth + 1)
-        return _scalar(value, path)
+        if kind is dict:
+            return self._mapping(value, path, depth)
+        if kind is list:
+            return self._list(value, path, depth)
+        try:
+            return self._other(value, path, depth)
+        except (Irreducible, KeyboardInterrupt):
+            raise
+        # Nothing here waits for anything, so whatever else is raised, CancelledError and SystemExit too, the value did.
+        except BaseException as error:
+            raise _irreducible(path, f"reading a {kind.__name__} raised {type(error).__name__}") from error
 
     def _mapping(self, value: Mapping[Any, Any], path: _Path, depth: int) -> dict[str, JSON]:
         reduced: dict[str, JSON] = {}
         for key, item in value.items():
             if not isinstance(key, str):
                 raise _irreducible(path, f"a key of type {type(key).__name__} is not text")
-            name = clean_text(key)
+            name = clean_text(str.__str__(key))
             if name in reduced:
                 raise _irreducible(path, "two keys differ in nothing but lone surrogates")
             reduced[name] = self.reduce(item, (path, f".{name}"), depth + 1)
         return reduced
 
+    def _list(self, value: Iterable[Any], path: _Path, depth: int) -> list[JSON]:
+        return [self.reduce(item, (path, f"[{index}]"), depth + 1) for index, item in enumerate(value)]
+
+    def _other(self, value: Any, path: _Path, depth: int) -> JSON:
+        """A value that is not of JSON's own types, so that reading it may run code of others."""
+        if isinstance(value, Enum):
+            return self.reduce(value.value, path, depth + 1)
+        if isinstance(value, Mapping):
+            return self._mapping(cast("Mapping[Any, Any]", value), path, depth)
+        if isinstance(value, _SCALARS):
+            return _scalar(value, path)
+        if isinstance(value, Sequence | MappingView):
+            return self._list(cast("Iterable[Any]", value), path, depth)
+        if isinstance(value, AbstractSet):
+            members = cast("AbstractSet[Any]", value)
+            return sorted((self.reduce(item, (path, "[]"), depth + 1) for item in members), key=_order)
+        if isinstance(value, type):
+            raise _irreducible(path, "a class has no JSON form")
+        if dataclasses.is_dataclass(value):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            return self._mapping(fields, path, depth)
+        if callable(getattr(value, "model_dump", None)):
+            return self.reduce(_dumped(value), path, depth + 1)
+        if callable(getattr(value, "tolist", None)):
+            return self.reduce(value.tolist(), path, depth + 1)
+        raise _irreducible(path, f"a {type(value).__name__} has no JSON form")
+
 
 def _scalar(value: Any, path: _Path) -> JSON:
+    """A value that is no container, of JSON's types themselves where it inherits from one of them."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return clean_text(value)
+        return clean_text(str.__str__(value))
     if isinstance(value, int):
-        if abs(value) >= _TOO_LONG:
+        whole = int.__int__(value)
+        if abs(whole) >= _TOO_LONG:
             raise _irreducible(path, f"an integer of more than {MAX_DIGITS} digits")
-        return value
+        return whole
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _irreducible(path, f"{value} is not a JSON number")
-        return value
+        number = float.__float__(value)
+        if not math.isfinite(number):
+            raise _irreducible(path, f"{number} is not a JSON number")
+        return number
     if isinstance(value, datetime | date | time):
-        return value.isoformat()
+        return clean_text(value.isoformat())
     if isinstance(value, timedelta):
         return value.total_seconds()
-    if isinstance(value, Decimal | UUID | PurePath):
-        return clean_text(str(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(cast("bytes", value))).decode("ascii")
-    raise _irreducible(path, f"a {type(value).__name__} has no JSON form")
+    text = str(value)
+    if isinstance(value, BaseException):
+        text = f"{type(value).__name__}: {text}" if text else type(value).__name__
+    return clean_text(text)
+
+
+def _order(member: JSON) -> tuple[float, str]:
+    """Where a set's member stands: numbers first, and always the same order, whatever its members are."""
+    return member if isinstance(member, int | float) else math.inf, json.dumps(member, sort_keys=True)
+
+
+def _dumped(model: Any) -> object:
+    """What a Pydantic model says of itself; one of MCP's, as that protocol says it, which knows no null."""
+    if any(base.__module__.partition(".")[0] in _MCP for base in type(model).__mro__):
+        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return model.model_dump(mode="json")
 
 
 def _irreducible(path: _Path, reason: str) -> Irreducible:

@@ -28,6 +28,8 @@ async def wait_through(future: asyncio.Future[T], on_cancel: Callable[[], None] 
             if on_cancel is not None:
                 on_cancel()
     if cancelled is not None:
+        if not future.cancelled():
+            future.exception()  # nobody else will look at it
         raise cancelled
     return future.result()
 

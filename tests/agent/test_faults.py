@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.support import CLIENT, FailingStore, agent, call, done, say
+from tests.agent.support import CLIENT, TOOLS, FailingStore, agent, call, done, say
 
 from assembler import Agent, Answer, ApprovalRequest, AssemblerError, Result
 from assembler.items import Item
 from assembler.scope import Scope
 from assembler.sessions.base import SessionBackend, SessionStore
-from assembler.tools.base import ToolOutput
+from assembler.tools.base import CallFacts, ToolOutput
 
 
 def outputs(items: Sequence[Item]) -> list[tuple[Any, str]]:
@@ -219,6 +219,7 @@ def test_closing_an_agent_ends_its_runs() -> None:
         (RuntimeError("hunter2"), "`probe` failed: RuntimeError"),
         (asyncio.CancelledError("hunter2"), "`probe` failed: CancelledError"),
         (TimeoutError("hunter2"), "`probe` failed: TimeoutError"),
+        (SystemExit("hunter2"), "`probe` failed: SystemExit"),
     ],
 )
 def test_whatever_a_tool_raises_is_an_output(fault: BaseException, told: str) -> None:
@@ -229,6 +230,15 @@ def test_whatever_a_tool_raises_is_an_output(fault: BaseException, told: str) ->
     assert result.status == "completed"
     assert told in outputs(result.items)[0][1]
     assert "hunter2" not in repr(result)
+
+
+def test_a_tool_that_ends_the_program_while_it_looks_at_a_call_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def facts(arguments: Mapping[str, Any]) -> CallFacts:
+        raise SystemExit("hunter2")
+
+    opened = agent(done(call("c")), done(say("x")))
+    monkeypatch.setattr(TOOLS[0], "facts", facts)
+    assert outputs(opened.run_sync("go").items) == [("c", "error: `probe` failed: SystemExit")]
 
 
 def test_a_tool_cannot_forge_the_event_of_its_end() -> None:

@@ -120,7 +120,7 @@ def test_side_by_side_is_bounded() -> None:
         ({"calls": [call("a")], "text": "x"}, {"turns": 1}, "limits.turns=1"),
         ({"calls": [call("a"), call("b")], "text": "x"}, {"tool_calls": 1}, "limits.tool_calls=1"),
         ({"calls": [call("hang")], "text": "x"}, {"timeout": "200ms"}, "limits.timeout"),
-        ({"calls": [call("crash")] * 3, "text": "x"}, {"repeated_failures": 3}, "limits.repeated_failures"),
+        ({"calls": [call("crash")] * 3, "text": "x"}, {"repeated_failures": 1}, "limits.repeated_failures=1"),
     ],
 )
 def test_a_limit_ends_the_run_and_leaves_every_call_answered(turn: Any, limits: Any, reason: str) -> None:

@@ -14,9 +14,10 @@ from typing import Self
 from assembler.agent.calls import Caller
 from assembler.agent.config import AgentConfig
 from assembler.agent.gate import Gate, OwnGate
-from assembler.agent.handed import handed_files
+from assembler.agent.handed import files_by_name, said_with
 from assembler.agent.loop import Run, close_open_calls
 from assembler.agent.opened import Opened
+from assembler.agent.running import Running
 from assembler.agent.snapshot import Snapshot, Texts, take
 from assembler.approval.requests import Approver
 from assembler.errors import AssemblerError, Diagnostic, problem
@@ -137,7 +138,7 @@ class Agent:
         Raises:
             AssemblerError: The input is unusable, or the agent is not open.
         """
-        return await self._start(text, files, session, approver, _ignore)
+        return await self._start(text, files, session, approver, _ignore).result()
 
     async def stream(
         self,
@@ -147,18 +148,20 @@ class Agent:
         session: str | None = None,
         approver: Approver | None = None,
     ) -> AsyncGenerator[Event]:
-        """The same as ``run``, as events; the last is ``result``. Closing the iterator cancels the run."""
+        """The same as ``run``, as events; the last is ``result``. Closing the iterator cancels the run.
+
+        The run goes on however slowly its events are read. Those that wait to be read stay in memory: at most all of
+        this one run, which ``limits`` bound.
+        """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        # In a task of its own, so that a slow consumer never holds the run up.
-        task = self._start(text, files, session, approver, queue.put_nowait)
-        task.add_done_callback(lambda _: queue.put_nowait(None))
+        run = self._start(text, files, session, approver, queue.put_nowait)
+        run.task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (event := await queue.get()) is not None:
                 yield event
-            await task
+            await run.result()
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await run.end()
 
     def cancel(self) -> int:
         """Ends the runs that go on, as cancelled; each tells its result, and ends as a cancelled task does.
@@ -203,14 +206,13 @@ class Agent:
 
     def _start(
         self, text: str, files: Sequence[str | Path], session: str | None, approver: Approver | None, emit: Emit
-    ) -> asyncio.Task[Result]:
-        """Begins a run in a task that closing the agent ends."""
+    ) -> Running:
+        """Begins a run that closing the agent ends."""
         opened = self._in_use()
-        work = self._work(opened, text, files, session, approver, _numbered(emit))
-        task = asyncio.create_task(work)
-        opened.runs.add(task)
-        task.add_done_callback(opened.runs.discard)
-        return task
+        run = Running(self._work(opened, text, files, session, approver, _numbered(emit)))
+        opened.runs.add(run)
+        run.task.add_done_callback(lambda _: opened.runs.discard(run))
+        return run
 
     async def _work(
         self,
@@ -221,48 +223,78 @@ class Agent:
         approver: Approver | None,
         emit: Emit,
     ) -> Result:
-        handed = handed_files(files)
-        if not text.strip() and not handed:
-            raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
-        async with opened.turn_of(checked_name(session) if session is not None else None):
-            snapshot = await self.snapshot()
-            with scrubbed_errors():
-                stored = await opened.store.load(session) if session is not None else Conversation()
-            snapshot.read_ahead()
-            self._tell(emit)
-            said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
-            said.append(user_message(clean_text(_said(text, handed))))
-            names = [clean_text(name) for name, _ in handed]
-            context = RunContext(opened.scope, opened.config.runner, handed, self._services)
-            caller = Caller(snapshot, opened.steps, context, approver, emit)
-            run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
-            try:
-                result = await run.execute()
-            except asyncio.CancelledError:
-                # Shielded: the conversation is kept, and its end told, whatever else is cancelled meanwhile.
-                keeping = asyncio.ensure_future(self._end_cancelled(opened, run, session, stored, snapshot, emit))
-                result = await wait_through(keeping)
-                if opened.is_closing:
-                    return result
+        run: Run | None = None
+        try:
+            handed = await asyncio.to_thread(files_by_name, files) if files else []
+            if not text.strip() and not handed:
+                raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
+            async with opened.turn_of(checked_name(session) if session is not None else None):
+                snapshot = await self.snapshot()
+                with scrubbed_errors():
+                    stored = await opened.store.load(session) if session is not None else Conversation()
+                snapshot.read_ahead()
+                self._tell(emit)
+                said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
+                said.append(user_message(clean_text(said_with(text, handed))))
+                names = [clean_text(name) for name, _ in handed]
+                context = RunContext(opened.scope, opened.config.runner, handed, self._services)
+                caller = Caller(snapshot, opened.steps, context, approver, emit)
+                run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
+                return await self._to_the_end(opened, run, session, stored, snapshot, emit)
+        except asyncio.CancelledError:
+            if run is not None:
                 raise
-            failure = await wait_through(asyncio.ensure_future(self._keep(opened, run, session, stored, snapshot)))
-            if failure is not None:
-                first = failure.diagnostics[0].message
-                result = replace(result, status="failed", reason=first, diagnostics=failure.diagnostics)
-            self._tell(emit)
+            result = Result("cancelled", "", "", reason=opened.why_cancelled)
             emit(result.to_event())
-            return result
+            if opened.is_closing:
+                return result
+            raise
 
-    async def _end_cancelled(
+    async def _to_the_end(
         self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot, emit: Emit
     ) -> Result:
-        result = await run.result("cancelled", "the agent was closed" if opened.is_closing else "the run was cancelled")
+        """Runs; the conversation is kept and the end told, whatever is cancelled meanwhile.
+
+        Raises:
+            asyncio.CancelledError: It was cancelled, and not because the agent is being closed.
+        """
+        result, cancelled = None, None
+        try:
+            result = await run.execute()
+        except asyncio.CancelledError as error:
+            cancelled = error
+        ending = asyncio.ensure_future(self._end(opened, run, result, session, stored, snapshot, emit))
+        try:
+            await wait_through(ending)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        if cancelled is not None and not opened.is_closing:
+            raise cancelled
+        return ending.result()
+
+    async def _end(
+        self,
+        opened: Opened,
+        run: Run,
+        result: Result | None,
+        session: str | None,
+        stored: Conversation,
+        snapshot: Snapshot,
+        emit: Emit,
+    ) -> Result:
+        """Keeps and tells what came of a run; without a result it was cancelled."""
+        ended = result or await run.result("cancelled", opened.why_cancelled)
         failure = await self._keep(opened, run, session, stored, snapshot)
-        for diagnostic in failure.diagnostics if failure is not None else ():
-            _LOG.warning("a cancelled run was not kept: %s", diagnostic)
-            emit(diagnostic_event(diagnostic))
-        emit(result.to_event())
-        return result
+        if failure is not None and result is None:
+            for diagnostic in failure.diagnostics:
+                _LOG.warning("a cancelled run was not kept: %s", diagnostic)
+                emit(diagnostic_event(diagnostic))
+        elif failure is not None:
+            first = failure.diagnostics[0].message
+            ended = replace(ended, status="failed", reason=first, diagnostics=failure.diagnostics)
+        self._tell(emit)
+        emit(ended.to_event())
+        return ended
 
     async def _keep(
         self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot
@@ -342,11 +374,3 @@ def _numbered(emit: Emit) -> Emit:
     """Events with their numbers, counted from 0 within a run."""
     numbers = count()
     return lambda event: emit({**event, "sequence_number": next(numbers)})
-
-
-def _said(text: str, files: Sequence[tuple[str, Path]]) -> str:
-    """What the model reads of the input; names of files are foreign, and quoted where they could be misread."""
-    if not files:
-        return text
-    names = (name if name.isprintable() and "]" not in name else ascii(name) for name, _ in files)
-    return f"{text}\n\n[files: {', '.join(f'inputs/{name}' for name in names)}]".lstrip()

@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal, cast
 
+from assembler.agent.outputs import fit, shortened
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
 from assembler.approval.requests import Answer, ApprovalRequest, Approver
+from assembler.calling import call as call_function
 from assembler.errors import AssemblerError, Diagnostic, did_you_mean
 from assembler.events import Emit, diagnostic_event
-from assembler.items import CUT, Item, function_call_output
+from assembler.items import Item, function_call_output
 from assembler.scrubbing import scrubbed, scrubbed_json
 from assembler.skills.skill import RunContext
 from assembler.tools.base import CallFacts, Tool, ToolOutput
-from assembler.values import JSON, Irreducible, to_json
+from assembler.values import JSON, Irreducible
 
 State = Literal["waiting", "running", "answered"]
 
@@ -64,14 +66,8 @@ class Call:
 
     def item(self, limit: int) -> Item:
         """Its answer as it goes to the model, cut in the middle where it is longer than it may be."""
-        value = self.output.value if self.output is not None else None
-        text = str(function_call_output(self.call_id, cast("JSON", value))["output"])
-        if len(text) > limit:
-            # The end says how a script ended, so it stays.
-            tail = limit // 4
-            left_out = f"\n[... {len(text) - limit} {CUT}]\n"
-            text = text[: limit - tail] + left_out + text[len(text) - tail :]
-        return function_call_output(self.call_id, text)
+        text = str(self.output.value) if self.output is not None else ""
+        return function_call_output(self.call_id, shortened(text, limit))
 
 
 def calls_of(items: Sequence[Item]) -> list[Call]:
@@ -136,7 +132,7 @@ class Caller:
         call.tool = offered.tool
         try:
             facts = await offered.tool.facts(offered.schema.decode(call.arguments))
-        except Exception as error:  # noqa: BLE001  facts are the tool's own code
+        except (Exception, SystemExit) as error:  # noqa: BLE001  facts are the tool's own code
             call.answer(self._failed(call.name, error))
             return
         call.facts = replace(facts, runs=scrubbed(facts.runs))
@@ -154,11 +150,7 @@ class Caller:
         if self._approver is None:
             return None
         try:
-            answer = cast("object", await self._approver(request))
-        except asyncio.CancelledError as error:
-            if _is_cancelled():
-                raise
-            return self._not_asked(error)
+            answer = await call_function(self._approver, request)
         except Exception as error:  # noqa: BLE001  an approver is foreign code: if it fails, nobody was asked
             return self._not_asked(error)
         if not isinstance(answer, Answer):
@@ -188,17 +180,15 @@ class Caller:
         self._emit({**output.details, "type": "assembler.tool.finished", **told, **ending})
 
     async def _invoke(self, tool: Tool, facts: CallFacts, context: RunContext) -> ToolOutput:
-        """What a tool hands back, as JSON in which nothing stands that this process revealed."""
+        """What a tool hands back, fit for the conversation."""
         try:
             output = await self._steps.tool(tool, facts.arguments, context)
-            events = [cast("dict[str, JSON]", scrubbed_json(to_json(event))) for event in output.events]
-            details = cast("dict[str, JSON]", scrubbed_json(to_json(output.details)))
-            return replace(output, value=scrubbed_json(to_json(output.value)), details=details, events=events)
+            return await fit(output, self._snapshot.config.limits.tool_output)
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
             return self._failed(tool.name, error)
-        except Exception as error:  # noqa: BLE001  a tool is foreign code: its failure is told, and ends nothing
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is foreign code: its failure is told, and ends nothing
             return self._failed(tool.name, error)
 
     def _failed(self, name: str, error: BaseException) -> ToolOutput:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
 from assembler.agent.calls import Call, Caller, calls_of
+from assembler.agent.limits import tokens_of
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
-from assembler.errors import AssemblerError
-from assembler.events import Emit, Result, Status
+from assembler.errors import AssemblerError, Diagnostic
+from assembler.events import Emit, Result, Status, diagnostic_event
 from assembler.items import Item, function_call_output
 from assembler.models.base import ModelClient, ModelRequest
 
@@ -66,7 +67,9 @@ class Run:
         self._text = ""
         self._turn: list[Call] = []
         self._calls = 0
-        self._failing = ("", 0)
+        self._tokens = 0
+        self._failing = 0
+        self._is_told = False
 
     async def execute(self) -> Result:
         """Runs to an end of any kind; afterwards every call in ``added`` is answered, but for pending ones.
@@ -98,6 +101,7 @@ class Run:
 
     async def result(self, status: Status, reason: str = "", error: AssemblerError | None = None) -> Result:
         """What came of the run."""
+        digest = await self._snapshot.digest()  # before anything is settled: whoever is cancelled here settles it all
         waiting = [call.request for call in self._turn if call.state == "waiting" and call.request is not None]
         if status == "requires_action":
             self._write_down()
@@ -105,7 +109,7 @@ class Run:
         return Result(
             status=status,
             output_text=self._text,
-            digest=await self._snapshot.digest(),
+            digest=digest,
             usage=self._usage,
             items=tuple(deepcopy(self.added)),  # what is stored is not the caller's to change
             pending=tuple(request.to_json() for request in waiting) if status == "requires_action" else (),
@@ -119,8 +123,7 @@ class Run:
             used = {str(item["call_id"]) for item in conversation if item.get("type") == "function_call"}
             answer = await self._steps.model(self._client, self._request(conversation), used, self._emit)
             self.added += answer.items
-            for name, number in answer.usage.items():
-                self._usage[name] = self._usage.get(name, 0) + number
+            self._count(answer.usage)
             self._turn = calls_of(answer.calls)
             if answer.cut:
                 self._text = answer.text
@@ -128,12 +131,29 @@ class Run:
             if not answer.calls:
                 self._text = answer.text
                 return
+            tokens = self._limits.tokens
+            if tokens is not None and self._tokens >= tokens:
+                raise _Ended("limit", f"the run used {self._tokens} tokens (limits.tokens={tokens})")
             self._calls += len(self._turn)
             if self._calls > self._limits.tool_calls:
                 raise _Ended("limit", f"more calls than limits.tool_calls={self._limits.tool_calls}")
             await self._caller.make(self._turn, conversation)
             self._end_turn()
         raise _Ended("limit", f"no answer after limits.turns={self._limits.turns}")
+
+    def _count(self, usage: Mapping[str, int]) -> None:
+        """Adds up what the provider counted; that it does not is told where it matters."""
+        for name, number in usage.items():
+            self._usage[name] = self._usage.get(name, 0) + number
+        tokens = tokens_of(usage)
+        self._tokens += tokens or 0
+        if tokens is None and self._limits.tokens is not None and not self._is_told:
+            self._is_told = True
+            message = (
+                f"the model does not say how many tokens it used: limits.tokens={self._limits.tokens} has no effect"
+            )
+            hint = "`limits.turns` and `limits.timeout` do not depend on it"
+            self._emit(diagnostic_event(Diagnostic("run/uncounted-tokens", message, "warning", hint=hint)))
 
     def _request(self, conversation: Sequence[Item]) -> ModelRequest:
         return ModelRequest(
@@ -146,14 +166,15 @@ class Run:
 
     def _end_turn(self) -> None:
         """Ends the run where something outside must answer, or nothing gets better."""
-        for call in self._turn:
-            failed = call.output is not None and call.output.failed
-            count = self._failing[1] + 1 if failed and self._failing[0] == call.name else int(failed)
-            self._failing = (call.name, count)
-            if count >= self._limits.repeated_failures:
-                raise _Ended("limit", f"`{call.name}` failed {count} times in a row (limits.repeated_failures)")
         if any(call.state == "waiting" for call in self._turn):
             raise _Ended("requires_action", "a call waits for approval and nobody is here to ask")
+        # By the turn, since calls side by side are one attempt: the model saw none of their failures before.
+        has_failed = all(call.output is not None and call.output.failed for call in self._turn)
+        self._failing = self._failing + 1 if has_failed else 0
+        if self._failing >= self._limits.repeated_failures:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(call.name for call in self._turn))
+            limit = f"limits.repeated_failures={self._limits.repeated_failures}"
+            raise _Ended("limit", f"every call failed in {self._failing} turns in a row ({limit}), at last of {names}")
         self._write_down()
 
     def _write_down(self) -> None:

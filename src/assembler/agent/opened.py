@@ -10,9 +10,9 @@ from typing import Self
 from weakref import WeakValueDictionary
 
 from assembler.agent.config import AgentConfig
+from assembler.agent.running import Running
 from assembler.agent.snapshot import Snapshot
 from assembler.agent.steps import Steps
-from assembler.events import Result
 from assembler.models.base import ModelClient
 from assembler.scope import Scope
 from assembler.sessions.base import SessionBackend, SessionStore
@@ -56,12 +56,17 @@ class Opened:
         self.store = store
         self.steps = Steps()
         self.loop = asyncio.get_running_loop()
-        self.runs: set[asyncio.Task[Result]] = set()
+        self.runs: set[Running] = set()
         self.snapshot: Snapshot | None = None
         self.renewing = asyncio.Lock()
         self.is_closing = False
         # Only while a run holds or awaits one: names come and go.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def why_cancelled(self) -> str:
+        """What a run is told that is cancelled now."""
+        return "the agent was closed" if self.is_closing else "the run was cancelled"
 
     @classmethod
     async def of(cls, config: AgentConfig, base: Path, sessions: SessionBackend) -> Self:
@@ -101,9 +106,11 @@ class Opened:
     async def close(self) -> None:
         """Ends what goes on, and closes everything."""
         self.is_closing = True
-        for run in self.runs:
-            run.cancel()
-        await asyncio.gather(*self.runs, return_exceptions=True)
-        if self.snapshot is not None:
-            await self.snapshot.abandon()
-        await self.scope.aclose()
+        try:
+            await asyncio.gather(*(run.end() for run in self.runs))
+        finally:
+            try:
+                if self.snapshot is not None:
+                    await self.snapshot.abandon()
+            finally:
+                await self.scope.aclose()

@@ -77,5 +77,5 @@ class Answer:
     reason: str = ""
 
 
-Approver = Callable[[ApprovalRequest], Awaitable[Answer]]
-"""Whoever can be asked while the run waits."""
+Approver = Callable[[ApprovalRequest], Awaitable[Answer] | Answer]
+"""Whoever can be asked while the run waits; one that is not async is asked in a thread."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assembler.agent.handed import handed_files
+from assembler.agent.handed import files_by_name
 from assembler.cli.chat_paths import completions, typed_paths
 from assembler.cli.output import escaped, one_line, tell
 from assembler.cli.terminal import columns
@@ -40,7 +40,7 @@ class Talk:
             AssemblerError: One cannot be read, or two have one name; then nothing changes.
         """
         files = list({path.absolute(): path for path in (*self.files, *paths)}.values())
-        handed_files(files)
+        files_by_name(files)
         self.files = files
 
 

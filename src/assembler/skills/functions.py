@@ -87,7 +87,13 @@ class FunctionResource(SkillResource):
         function = self._function.loaded
         by_position, by_name = self._parameters.filled(None, context)
         content = await call(function, *by_position, **by_name)
-        return content if isinstance(content, str | bytes) else json.dumps(to_json(content), ensure_ascii=False)
+        if isinstance(content, str | bytes):
+            return content
+        return str(await call(_written, content))  # which may take long, or run code of the value's own
+
+
+def _written(content: object) -> str:
+    return json.dumps(to_json(content), ensure_ascii=False)
 
 
 def _summary(function: Callable[..., Any]) -> str:
