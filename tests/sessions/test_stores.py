@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from tests.sessions.support import AGENT, OTHER, append, run_of, runs_in, using
+from tests.sessions.support import AGENT, OTHER, append, filled, run_of, runs_in, using
 
 from assembler import AssemblerError
 from assembler.scope import Scope
@@ -153,6 +154,17 @@ def test_times_are_of_the_first_and_the_last_run_in_utc(backend: SessionBackend,
     assert first.created == first.updated == last.created < last.updated
     assert last.updated.utcoffset() == timedelta(0)
     assert abs(last.updated - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    backend = filled(path, "1", name="first")
+    filled(path, "1", name="last")
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE sessions SET updated = '2999-01-01T00:00:00+00:00' WHERE name = 'first'")
+    connection.close()
+    assert [each.name for each in using(backend, tmp_path, lambda store: store.summaries())] == ["last", "first"]
 
 
 @each_backend
