@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -224,39 +225,64 @@ class Agent:
         handed = handed_files(files)
         if not text.strip() and not handed:
             raise problem("run/no-input", "there is nothing to answer", hint="give a text, or files")
-        async with opened.turn_of(checked_name(session) if session is not None else None):
-            snapshot = await self.snapshot()
-            with scrubbed_errors():
-                stored = await opened.store.load(session) if session is not None else Conversation()
+        name = checked_name(session) if session is not None else None
+        async with AsyncExitStack() as turn:
+            try:
+                await turn.enter_async_context(opened.turn_of(name))
+                snapshot = await self.snapshot()
+                with scrubbed_errors():
+                    stored = await opened.store.load(name) if name is not None else Conversation()
+            except asyncio.CancelledError:
+                # Nobody has said anything yet, and there is nothing to keep; its end is told all the same.
+                result = Result("cancelled", "", "", reason=_why_cancelled(opened))
+                emit(result.to_event())
+                if opened.is_closing:
+                    return result
+                raise
             snapshot.read_ahead()
             self._tell(emit)
             said: list[Item] = close_open_calls(stored.items, "not run: the user said something else instead")
             said.append(user_message(clean_text(_said(text, handed))))
-            names = [clean_text(name) for name, _ in handed]
+            names = [clean_text(file) for file, _ in handed]
             context = RunContext(opened.scope, opened.config.runner, handed, self._services)
             caller = Caller(snapshot, opened.steps, context, approver, emit)
             run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
+            # The end is a task of its own: the conversation is kept, and the result told, whatever is cancelled then.
+            ending: asyncio.Task[Result] | None = None
             try:
                 result = await run.execute()
+                ending = asyncio.create_task(self._end(opened, run, result, name, stored, snapshot, emit))
+                return await wait_through(ending)
             except asyncio.CancelledError:
-                # Shielded: the conversation is kept, and its end told, whatever else is cancelled meanwhile.
-                keeping = asyncio.ensure_future(self._end_cancelled(opened, run, session, stored, snapshot, emit))
-                result = await wait_through(keeping)
+                if ending is None:
+                    ending = asyncio.create_task(self._end_cancelled(opened, run, name, stored, snapshot, emit))
+                    await wait_through(ending)
                 if opened.is_closing:
-                    return result
+                    return ending.result()
                 raise
-            failure = await wait_through(asyncio.ensure_future(self._keep(opened, run, session, stored, snapshot)))
-            if failure is not None:
-                first = failure.diagnostics[0].message
-                result = replace(result, status="failed", reason=first, diagnostics=failure.diagnostics)
-            self._tell(emit)
-            emit(result.to_event())
-            return result
+
+    async def _end(
+        self,
+        opened: Opened,
+        run: Run,
+        result: Result,
+        session: str | None,
+        stored: Conversation,
+        snapshot: Snapshot,
+        emit: Emit,
+    ) -> Result:
+        failure = await self._keep(opened, run, session, stored, snapshot)
+        if failure is not None:
+            first = failure.diagnostics[0].message
+            result = replace(result, status="failed", reason=first, diagnostics=failure.diagnostics)
+        self._tell(emit)
+        emit(result.to_event())
+        return result
 
     async def _end_cancelled(
         self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot, emit: Emit
     ) -> Result:
-        result = await run.result("cancelled", "the agent was closed" if opened.is_closing else "the run was cancelled")
+        result = await run.result("cancelled", _why_cancelled(opened))
         failure = await self._keep(opened, run, session, stored, snapshot)
         for diagnostic in failure.diagnostics if failure is not None else ():
             _LOG.warning("a cancelled run was not kept: %s", diagnostic)
@@ -336,6 +362,10 @@ class Agent:
 
 def _ignore(event: Event) -> None:
     """Where events go that nobody watches."""
+
+
+def _why_cancelled(opened: Opened) -> str:
+    return "the agent was closed" if opened.is_closing else "the run was cancelled"
 
 
 def _numbered(emit: Emit) -> Emit:
