@@ -188,6 +188,13 @@ def test_a_name_that_is_none(name: str, backend: Sqlite) -> None:
         agent(done(say("x")), session=backend).run_sync("go", session=name)
     assert CLIENT.requests == []
 
+    async def look() -> None:
+        async with agent(session=backend) as opened:
+            await opened.conversation(name)
+
+    with pytest.raises(AssemblerError, match="session/bad-name"):
+        asyncio.run(look())
+
 
 def test_a_call_that_somebody_put_into_the_store_never_runs(backend: Sqlite) -> None:
     """Who can write to the store can make up what was said, and not what is done (threat 15)."""

@@ -109,6 +109,8 @@ FAULTS: list[tuple[Callable[[Path], object], str]] = [
     (filled_then("UPDATE items SET item = x'ff'"), "session/damaged"),
     (filled_then("UPDATE items SET item = replace(hex(zeroblob(50000)), '0', '[')"), "session/damaged"),
     (filled_then("UPDATE items SET item = 1"), "session/damaged"),
+    (filled_then("UPDATE items SET item = CAST(item AS BLOB)"), "session/damaged"),
+    (filled_then("UPDATE items SET item = CAST(x'ff' AS TEXT)"), "session/damaged"),
 ]
 
 

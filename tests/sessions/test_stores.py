@@ -156,6 +156,16 @@ def test_times_are_of_the_first_and_the_last_run_in_utc(backend: SessionBackend,
     assert abs(last.updated - datetime.now(UTC)) < timedelta(minutes=1)
 
 
+@each_backend
+def test_a_declaration_is_kept_once_for_each_digest(backend: SessionBackend, tmp_path: Path) -> None:
+    async def twice(store: SessionStore) -> Mapping[str, Any]:
+        version = await store.append("s", run_of("1"), expected=0, **AGENT)
+        await store.append("s", run_of("2"), expected=version, digest=AGENT["digest"], declaration={"name": "later"})
+        return await store.agents("s")
+
+    assert using(backend, tmp_path, twice) == {AGENT["digest"]: AGENT["declaration"]}
+
+
 def test_a_clock_that_goes_backwards_changes_no_order(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     backend = filled(path, "1", name="first")
