@@ -301,6 +301,31 @@ def test_a_store_that_fails_tells_no_password() -> None:
     assert CORE not in told
 
 
+def test_a_cancelled_run_that_cannot_be_kept_says_so_and_tells_no_password(logged: pytest.LogCaptureFixture) -> None:
+    async def body(arguments: Mapping[str, Any]) -> object:
+        await asyncio.sleep(30)
+        return 1
+
+    async def cancel() -> list[Any]:
+        events: list[Any] = []
+        async with agent(done(call("c")), body=body, session=Leaking()) as opened:
+
+            async def read() -> None:
+                async for event in opened.stream("go", session="s"):
+                    events.append(event)
+                    if event["type"] == "assembler.tool.started":
+                        opened.cancel()
+
+            await asyncio.gather(read(), return_exceptions=True)
+        return events
+
+    *_, why, result = asyncio.run(cancel())
+    assert (why["diagnostic"]["code"], result["status"]) == ("session/unreachable", "cancelled")
+    for told in (everything_of(why), logged.text):
+        assert f"postgres://me:{MARK}@host" in told
+        assert CORE not in told
+
+
 @pytest.mark.parametrize("error", [problem("model/refused", KEY), ValueError(KEY)])
 def test_nothing_stands_behind_the_error_of_a_model(error: Exception) -> None:
     """`--debug`, or an engine that keeps the errors of steps, shows the whole chain."""

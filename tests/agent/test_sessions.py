@@ -14,6 +14,7 @@ from tests.agent.support import CLIENT, agent, call, done, say
 
 from assembler import Agent, AgentConfig, Answer, ApprovalRequest, AssemblerError, Result
 from assembler.agent.opened import Opened
+from assembler.events import Event
 from assembler.items import text_of
 from assembler.sessions.memory import Memory
 from assembler.sessions.sqlite import Sqlite
@@ -97,6 +98,66 @@ def test_a_run_that_is_cancelled_is_stored_whole(backend: Sqlite) -> None:
     ]
 
 
+async def stopped(opened: Agent, how: str, session: str) -> tuple[bool, list[Event]]:
+    """Stops a run that waits; whether its reader was let down, as by a cancellation, and what it was told."""
+    told: list[Event] = []
+
+    async def read() -> None:
+        async for event in opened.stream("go", session=session):
+            told.append(event)  # noqa: PERF401  (what came before a cancellation counts)
+
+    reader = asyncio.create_task(read())
+    await asyncio.sleep(0.3)
+    assert not reader.done()
+    if how == "cancel":
+        opened.cancel()
+    else:
+        await opened.__aexit__(None, None, None)
+    await asyncio.gather(reader, return_exceptions=True)
+    return reader.cancelled(), told
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+def test_a_run_that_waits_for_its_turn_tells_its_end(how: str, backend: Sqlite) -> None:
+    async def body(arguments: Mapping[str, Any]) -> object:
+        await asyncio.sleep(30)
+        return 1
+
+    async def stop() -> tuple[bool, list[Event]]:
+        async with agent(done(call("c")), body=body, session=backend) as opened:
+            first = asyncio.create_task(opened.run("go", session="s"))
+            await asyncio.sleep(0.1)
+            second = await stopped(opened, how, "s")
+            await asyncio.gather(first, return_exceptions=True)
+        return second
+
+    is_cancelled, (event,) = asyncio.run(stop())
+    assert (event["type"], event["status"], event["sequence_number"]) == ("result", "cancelled", 0)
+    assert is_cancelled == (how == "cancel"), "who closes an agent cancels nobody else"
+    assert len(items_of(backend)) == 3, "what did not begin says nothing"
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+def test_an_answer_is_told_though_the_run_is_cancelled_while_it_is_kept(how: str, backend: Sqlite) -> None:
+    assert backend.path is not None
+    agent(done(say("x")), session=backend).run_sync("go", session="other")
+    holder = sqlite3.connect(str(backend.path), isolation_level=None)
+
+    async def stop() -> tuple[bool, list[Event]]:
+        async with agent(done(say("the answer")), session=backend) as opened:
+            holder.execute("BEGIN IMMEDIATE")
+            asyncio.get_running_loop().call_later(1, holder.rollback)
+            return await stopped(opened, how, "s")
+
+    is_cancelled, told = asyncio.run(stop())
+    holder.close()
+    assert [(event["status"], event["output_text"]) for event in told if event["type"] == "result"] == [
+        ("completed", "the answer")
+    ]
+    assert is_cancelled == (how == "cancel")
+    assert [text_of(item) for item in items_of(backend)] == ["go", "the answer"]
+
+
 def test_a_conflict_is_told_with_the_answer(backend: Sqlite) -> None:
     async def body(arguments: Mapping[str, Any]) -> object:
         other = Agent(AgentConfig.model_validate({**OTHER, "session": backend}))
@@ -126,6 +187,13 @@ def test_a_name_that_is_none(name: str, backend: Sqlite) -> None:
     with pytest.raises(AssemblerError, match="session/bad-name"):
         agent(done(say("x")), session=backend).run_sync("go", session=name)
     assert CLIENT.requests == []
+
+    async def look() -> None:
+        async with agent(session=backend) as opened:
+            await opened.conversation(name)
+
+    with pytest.raises(AssemblerError, match="session/bad-name"):
+        asyncio.run(look())
 
 
 def test_a_call_that_somebody_put_into_the_store_never_runs(backend: Sqlite) -> None:

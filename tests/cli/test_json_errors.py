@@ -73,12 +73,21 @@ def test_a_run_that_cannot_begin_ends_with_the_event_of_its_result(arguments: li
     assert told_as_text(done.stderr)
 
 
-def test_skills_that_cannot_be_listed() -> None:
-    done = assemble("skills", "list", "conf=agent", "--json", "strict=nevr")
+@pytest.mark.parametrize(
+    ("arguments", "nothing"),
+    [
+        (["skills", "list"], {"skills": []}),
+        (["sessions", "list"], {"sessions": []}),
+        (["sessions", "show", "ada"], {"name": None, "items": [], "agents": {}}),
+        (["sessions", "delete", "ada"], {"deleted": None}),
+    ],
+)
+def test_what_cannot_be_looked_at_answers_nothing(arguments: list[str], nothing: dict[str, Any]) -> None:
+    done = assemble(*arguments, "conf=agent", "--json", "strict=nevr")
     assert done.returncode == 2
     found = json.loads(done.stdout)
     assert by_code(found.pop("diagnostics")) == by_code(TOLD)
-    assert found == {"skills": []}
+    assert found == nothing
     assert told_as_text(done.stderr)
 
 
@@ -97,6 +106,7 @@ def test_whoever_did_not_ask_for_json_reads_text_alone(arguments: list[str]) -> 
         (["run", "--json", "conf=agent", "--colour"], "cli/bad-option"),
         (["run", "--json", "conf=agnt"], "config/no-such-root"),
         (["skills", "list", "--json", "conf=agnt"], "config/no-such-root"),
+        (["sessions", "list", "--json"], "cli/no-conf"),
     ],
 )
 def test_a_command_line_that_is_wrong_is_told_in_the_same_shape(arguments: list[str], code: str) -> None:

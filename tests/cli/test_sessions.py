@@ -128,7 +128,7 @@ def test_a_name_may_hold_anything(name: str, before: list[str], capsys: pytest.C
         (["sessions"], "one of: `delete`, `list`, `show`"),
         (["sessions", "lst", "conf=agent"], "did you mean `list`?"),
         (["sessions", "show", "conf=agent"], "assemble sessions show SESSION conf=NAME"),
-        (["sessions", "show", "--json", "x", "conf=agent"], "cli/no-session"),
+        (["sessions", "show", "--colour", "x", "conf=agent"], "cli/no-session"),
         (["sessions", "show", "--", "conf=agent"], "cli/no-conf"),
         (["sessions", "show", "--"], "cli/no-session"),
         (["sessions", "show"], "cli/no-session"),
@@ -145,6 +145,23 @@ def test_what_is_wrong_is_told(arguments: list[str], told: str, capsys: pytest.C
     printed = capsys.readouterr()
     assert printed.out == ""
     assert told in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "nothing"),
+    [
+        (["list", "conf=short"], "session/not-lasting", {"sessions": []}),
+        (["show", "ada", "conf=agent"], "session/no-such-session", {"name": None, "items": [], "agents": {}}),
+        (["delete", "ada", "conf=agent"], "session/no-such-session", {"deleted": None}),
+    ],
+)
+def test_whoever_asked_for_json_is_told_in_json(
+    arguments: list[str], code: str, nothing: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", *arguments, "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [each["code"] for each in found.pop("diagnostics")] == [code]
+    assert found == nothing
 
 
 def test_looking_at_sessions_needs_consent_to_their_place_alone(files: Path) -> None:

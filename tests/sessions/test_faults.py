@@ -109,6 +109,8 @@ FAULTS: list[tuple[Callable[[Path], object], str]] = [
     (filled_then("UPDATE items SET item = x'ff'"), "session/damaged"),
     (filled_then("UPDATE items SET item = replace(hex(zeroblob(50000)), '0', '[')"), "session/damaged"),
     (filled_then("UPDATE items SET item = 1"), "session/damaged"),
+    (filled_then("UPDATE items SET item = CAST(item AS BLOB)"), "session/damaged"),
+    (filled_then("UPDATE items SET item = CAST(x'ff' AS TEXT)"), "session/damaged"),
 ]
 
 
@@ -132,7 +134,18 @@ def contents(folder: Path) -> dict[Path, bytes]:
     ("statement", "work"),
     [
         ("UPDATE sessions SET updated = 'yesterday'", lambda store: store.summaries()),
+        ("UPDATE sessions SET updated = '2026-01-01'", lambda store: store.summaries()),
+        ("UPDATE sessions SET created = x'00'", lambda store: store.summaries()),
+        ("UPDATE sessions SET name = x'00'", lambda store: store.summaries()),
+        ("UPDATE sessions SET length = 'four'", lambda store: store.summaries()),
+        ("UPDATE sessions SET version = 'one'", lambda store: store.load("s")),
+        ("UPDATE agents SET digest = x'00'", lambda store: store.load("s")),
+        ("UPDATE agents SET digest = x'00'", lambda store: store.agents("s")),
         ("UPDATE agents SET declaration = '{'", lambda store: store.agents("s")),
+        ("UPDATE agents SET declaration = '1'", lambda store: store.agents("s")),
+        ("UPDATE agents SET declaration = x'7b7d'", lambda store: store.agents("s")),
+        ("UPDATE agents SET declaration = CAST(x'ff' AS TEXT)", lambda store: store.agents("s")),
+        ("UPDATE agents SET declaration = replace(hex(zeroblob(50000)), '0', '[')", lambda store: store.agents("s")),
     ],
 )
 def test_what_nobody_wrote_is_told_wherever_it_is_read(

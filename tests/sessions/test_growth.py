@@ -16,7 +16,9 @@ from tests.sessions.support import AGENT, run_of, store_of
 
 from assembler.agent.opened import Opened
 from assembler.items import Item, assistant_message, user_message
+from assembler.sessions import database
 from assembler.sessions.base import SessionBackend, SessionStore
+from assembler.sessions.database_file import opened
 from assembler.sessions.memory import Memory
 from assembler.sessions.sqlite import Sqlite
 
@@ -52,6 +54,15 @@ def test_appending_takes_as_long_in_a_long_conversation(backend: SessionBackend,
     short, long = asyncio.run(measure())
     # Writing all of it anew would take hundreds of times as long; a busy machine, twice or thrice.
     assert long < 5 * short
+
+
+@pytest.mark.parametrize("query", [database._ITEMS, database._AGENTS])
+def test_reading_one_conversation_looks_at_no_other(query: str, tmp_path: Path) -> None:
+    connection = opened(tmp_path / "sessions.db", 1)
+    steps = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", (1,))]
+    connection.close()
+    assert [step for step in steps if step.startswith("SEARCH")]
+    assert not [step for step in steps if step.startswith("SCAN")]
 
 
 @pytest.mark.parametrize(("backend", "most"), [*zip(BACKENDS, (4.0, 0.5), strict=True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from tests.sessions.support import AGENT, OTHER, append, run_of, runs_in, using
+from tests.sessions.support import AGENT, OTHER, append, filled, run_of, runs_in, using
 
 from assembler import AssemblerError
 from assembler.scope import Scope
@@ -153,6 +154,27 @@ def test_times_are_of_the_first_and_the_last_run_in_utc(backend: SessionBackend,
     assert first.created == first.updated == last.created < last.updated
     assert last.updated.utcoffset() == timedelta(0)
     assert abs(last.updated - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+@each_backend
+def test_a_declaration_is_kept_once_for_each_digest(backend: SessionBackend, tmp_path: Path) -> None:
+    async def twice(store: SessionStore) -> Mapping[str, Any]:
+        version = await store.append("s", run_of("1"), expected=0, **AGENT)
+        await store.append("s", run_of("2"), expected=version, digest=AGENT["digest"], declaration={"name": "later"})
+        return await store.agents("s")
+
+    assert using(backend, tmp_path, twice) == {AGENT["digest"]: AGENT["declaration"]}
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    backend = filled(path, "1", name="first")
+    filled(path, "1", name="last")
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE sessions SET updated = '2999-01-01T00:00:00+00:00' WHERE name = 'first'")
+    connection.close()
+    assert [each.name for each in using(backend, tmp_path, lambda store: store.summaries())] == ["last", "first"]
 
 
 @each_backend

@@ -9,6 +9,14 @@ from assembler.errors import Diagnostic
 from assembler.scrubbing import scrubbed_diagnostic
 from assembler.values import JSON
 
+_NOTHING: dict[tuple[str, ...], dict[str, JSON]] = {
+    ("skills", "list"): {"skills": []},
+    ("sessions", "list"): {"sessions": []},
+    ("sessions", "show"): {"name": None, "items": [], "agents": {}},
+    ("sessions", "delete"): {"deleted": None},
+}
+"""What commands answer that found or did nothing, but for what is wrong."""
+
 
 def as_json(arguments: Sequence[str], diagnostics: Sequence[Diagnostic]) -> str | None:
     """What is wrong, in the shape in which the command answers; None where nobody asked for JSON.
@@ -22,10 +30,11 @@ def as_json(arguments: Sequence[str], diagnostics: Sequence[Diagnostic]) -> str 
     words = [word for word in arguments if not word.startswith("-")]
     if words[:1] == ["run"]:
         return json.dumps(_result(diagnostics), ensure_ascii=False)
-    if words[:2] == ["skills", "list"]:
-        found = [scrubbed_diagnostic(diagnostic).to_json() for diagnostic in diagnostics]
-        return json.dumps({"skills": [], "diagnostics": found}, ensure_ascii=False, indent=2)
-    return None
+    nothing = _NOTHING.get(tuple(words[:2]))
+    if nothing is None:
+        return None
+    found = [scrubbed_diagnostic(diagnostic).to_json() for diagnostic in diagnostics]
+    return json.dumps({**nothing, "diagnostics": found}, ensure_ascii=False, indent=2)
 
 
 def _result(diagnostics: Sequence[Diagnostic]) -> dict[str, JSON]:

@@ -147,7 +147,7 @@ def checked_name(name: str) -> str:
 
 def conflict(name: str) -> AssemblerError:
     """What is told to whoever wrote after somebody else."""
-    message = f"session `{name}` was continued or deleted by another run meanwhile"
+    message = f"session `{name}` was continued or deleted by another run meanwhile: it holds nothing of this one"
     return problem("session/conflict", message, hint="run again, so that the answer knows what was said")
 
 

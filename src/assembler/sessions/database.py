@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from assembler.items import Item
 from assembler.sessions.base import Conversation, SessionSummary, conflict, read, written
 from assembler.sessions.database_file import damaged, explained, opened, transaction
 from assembler.values import JSON
+
+T = TypeVar("T")
 
 _PRINCIPAL = ""
 """Whose conversations they are: so far, of whoever owns the file."""
@@ -59,11 +60,12 @@ class Database:
             agents = connection.execute(_AGENTS, (session,)).fetchall()
         try:
             items = tuple(read(text) for (text,) in rows)
+            conversation = Conversation(items, _as(int, version), tuple(_as(str, digest) for digest, _ in agents))
         except (ValueError, RecursionError) as error:
             raise damaged(self._path, f"session `{name}` has an item that nobody wrote") from error
         if len(items) != length:
             raise damaged(self._path, f"session `{name}` has {len(items)} items of {length}")
-        return Conversation(items, version, tuple(digest for digest, _ in agents))
+        return conversation
 
     def append(
         self, name: str, items: Sequence[Item], expected: int, digest: str, declaration: Mapping[str, JSON]
@@ -96,11 +98,11 @@ class Database:
             rows = connection.execute(_SUMMARIES, (_PRINCIPAL,)).fetchall()
         try:
             return [
-                SessionSummary(name, length, datetime.fromisoformat(created), datetime.fromisoformat(updated))
+                SessionSummary(_as(str, name), _as(int, length), _time(created), _time(updated))
                 for name, length, created, updated in rows
             ]
-        except (ValueError, TypeError) as error:
-            raise damaged(self._path, "a session has a time that is none") from error
+        except ValueError as error:
+            raise damaged(self._path, "a session has a name, a length or a time that is none") from error
 
     def agents(self, name: str) -> Mapping[str, Mapping[str, JSON]]:
         """Resolved declarations of the agents that spoke in a conversation, by their digests."""
@@ -110,8 +112,8 @@ class Database:
             session, _, _ = _find(connection, name)
             rows = connection.execute(_AGENTS, (session,)).fetchall()
         try:
-            return {digest: json.loads(declaration) for digest, declaration in rows}
-        except (ValueError, TypeError, RecursionError) as error:
+            return {_as(str, digest): _object(declaration) for digest, declaration in rows}
+        except (ValueError, RecursionError) as error:
             raise damaged(self._path, "the declaration of an agent is not what was written") from error
 
     def delete(self, name: str) -> bool:
@@ -154,7 +156,14 @@ class Database:
         return self._connection
 
     def _is_there(self) -> bool:
-        return os.path.lexists(self._path)
+        """False only where there is certainly no file: whatever else is wrong is told when it is opened."""
+        try:
+            self._path.lstat()
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError):
+            pass
+        return True
 
 
 def _find(connection: sqlite3.Connection, name: str) -> tuple[int | None, int, int]:
@@ -177,6 +186,38 @@ def _agent(connection: sqlite3.Connection, digest: str, declaration: Mapping[str
 def _inserted(connection: sqlite3.Connection, statement: str, *values: str | int) -> int:
     """Id of a new row."""
     return cast("int", connection.execute(statement, values).lastrowid)
+
+
+def _as(kind: type[T], value: object) -> T:
+    """A value of the kind that was written: SQLite keeps others in the same column.
+
+    Raises:
+        ValueError: Somebody else wrote it.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"not {kind.__name__}")  # noqa: TRY004  (one kind of error for whatever is wrong)
+    return value
+
+
+def _object(text: object) -> Mapping[str, JSON]:
+    """A declaration that was stored.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return cast("Mapping[str, JSON]", _as(dict, json.loads(_as(str, text))))
+
+
+def _time(text: object) -> datetime:
+    """A time that was stored.
+
+    Raises:
+        ValueError: It is none, or says not of which zone.
+    """
+    time = datetime.fromisoformat(_as(str, text))
+    if time.tzinfo is None:
+        raise ValueError("no zone")
+    return time
 
 
 def _identity(path: Path) -> tuple[int, int]:

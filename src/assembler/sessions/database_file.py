@@ -61,7 +61,8 @@ SCHEMA = (
     "CREATE INDEX items_by_turn ON items (turn)",
 )
 
-_STATEMENTS = {statement.strip() for statement in SCHEMA}
+_STATEMENTS = {*(statement.strip() for statement in SCHEMA), "CREATE TABLE sqlite_sequence(name,seq)"}
+"""All that stands in a file's table of contents: what we make, and what SQLite makes for AUTOINCREMENT."""
 
 _SETTINGS = (
     # FULL: a conversation that was told to be kept survives a power cut, too. It costs one sync of the disk for each
@@ -89,7 +90,8 @@ def opened(path: Path, wait: float) -> sqlite3.Connection:
 
     Raises:
         AssemblerError: It is no file of sessions, or none that only its owner can have written
-            (``session/bad-file``), or a later version made it (``session/newer-file``).
+            (``session/bad-file``), a later version made it (``session/newer-file``), it is damaged
+            (``session/damaged``), or it cannot be written (``session/unusable``).
         sqlite3.Error: It cannot be used.
         OSError: It cannot be made.
     """
@@ -137,10 +139,10 @@ def explained(path: Path, error: sqlite3.Error | OSError) -> AssemblerError:
         return _bad(path, "it is no database")
     if code == sqlite3.SQLITE_CORRUPT:
         return damaged(path, "its database is malformed")
+    if isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode"):
+        return damaged(path, "it holds a text that is none")  # of Python, not of SQLite: bytes that are not UTF-8
     why = error.strerror if isinstance(error, OSError) else str(error)
-    message = f"the file of sessions `{path}` cannot be used: {why}"
-    hint = "it and its folder have to be writable, on a disk of this machine that has space left"
-    return problem("session/unusable", message, hint=hint)
+    return _unusable(path, why)
 
 
 def damaged(path: Path, why: str) -> AssemblerError:
@@ -168,6 +170,9 @@ def _prepare(path: Path) -> None:
         raise _bad(path, "others can write to it")
     if 0 < status.st_size < _LEAST_BYTES:
         raise _bad(path, "it is no database")
+    # SQLite would read it all the same, and refuse only what is to be kept: by then a model has been asked.
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise _unusable(path, "it cannot be read and written")
 
 
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
@@ -178,10 +183,9 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    # SQLite keeps each statement as it was given: a view or a trigger of a known name is told from the table.
-    made = {
-        sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
-    }
+    # SQLite keeps each statement as it was given: a view or a trigger of a known name is told from the table. No name
+    # is passed over: who writes to the table of contents itself may take one that SQLite keeps for its own.
+    made = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
     if not (application or version or made):
         return False
     if application != APPLICATION:
@@ -224,3 +228,9 @@ def _create(connection: sqlite3.Connection, path: Path) -> None:
 def _bad(path: Path, why: str) -> AssemblerError:
     message = f"`{path}` is not used as the file of sessions: {why}"
     return problem("session/bad-file", message, hint="name another one: session.path=FILE")
+
+
+def _unusable(path: Path, why: str | None) -> AssemblerError:
+    message = f"the file of sessions `{path}` cannot be used: {why}"
+    hint = "it and its folder have to be writable, on a disk of this machine that has space left"
+    return problem("session/unusable", message, hint=hint)

@@ -84,8 +84,10 @@ class _SqliteStore(SessionStore):
 
     async def close(self) -> None:
         """Closes the file."""
-        await wait_through(self._in_thread(self._database.close))
-        self._thread.shutdown()  # which has nothing left to do
+        try:
+            await wait_through(self._in_thread(self._database.close))
+        finally:  # whoever is cancelled here, too
+            self._thread.shutdown()  # which has nothing left to do
 
     def _in_thread(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._thread, work)
