@@ -292,8 +292,9 @@ class Agent:
     async def _current(self, opened: Opened) -> Snapshot:
         texts = Texts.read(opened.config, self._base)
         skills = await opened.source.list_skills(SourceContext(base=self._base, report=self._report))
-        if opened.snapshot is not None and await opened.snapshot.is_current(skills, texts):
-            return opened.snapshot
+        last = opened.snapshot
+        if last is not None and await asyncio.to_thread(last.is_current, skills, texts):
+            return last
         fresh = take(opened.config, texts, skills, opened.tools, self._report)
         if any(skill.needs_runner for skill in skills):
             await self._confine(opened.config)

@@ -72,16 +72,20 @@ class SkillFolder:
         files = self._files
         return await asyncio.to_thread(self._read_files) if files is None else files
 
-    async def changed(self) -> bool:
+    def changed(self) -> bool:
         """Whether what was read differs from what lies there now, judged by names, sizes and times of change.
 
-        What could not be read counts as changed, so that it is looked for again.
+        What could not be read counts as changed, so that it is looked for again. Blocks.
         """
-        loop = asyncio.get_running_loop()
-        sweep = _SWEEPS.get(loop)
-        if sweep is None:
-            sweep = _SWEEPS[loop] = _Sweep(loop)
-        return await sweep.answer(self)
+        tree = self._tree
+        if self._failed:
+            return True
+        try:
+            if tree is None:
+                return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
+            return stamps_of(self._place) != tree.stamps
+        except (AssemblerError, OSError):
+            return True
 
     async def copy(self, scope: Scope) -> Path:
         """A folder with the hashed files, made once for each scope; files have mode 0444, folders 0755.
@@ -136,40 +140,6 @@ class SkillFolder:
     def _changed(self) -> AssemblerError:
         message = "the skill has changed since it was listed"
         return problem("skills/changed", message, where=self._where, hint="the next run uses it as it is now")
-
-    def differs(self) -> bool:
-        """What ``changed`` answers; blocks."""
-        tree = self._tree
-        if self._failed:
-            return True
-        try:
-            if tree is None:
-                return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
-            return stamps_of(self._place) != tree.stamps
-        except (AssemblerError, OSError):
-            return True
-
-
-class _Sweep:
-    """All folders that are asked about in one turn of an event loop, checked in one thread.
-
-    Every run asks about every skill; a thread for each would take longer than the checks.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._folders: list[SkillFolder] = []
-        self._changed = loop.create_task(self._check(loop))
-
-    async def answer(self, folder: SkillFolder) -> bool:
-        self._folders.append(folder)
-        return folder in await asyncio.shield(self._changed)
-
-    async def _check(self, loop: asyncio.AbstractEventLoop) -> set[SkillFolder]:
-        del _SWEEPS[loop]  # whoever asks from here on starts another one
-        return await asyncio.to_thread(lambda: {folder for folder in self._folders if folder.differs()})
-
-
-_SWEEPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Sweep] = WeakKeyDictionary()
 
 
 class _Copy:
