@@ -14,7 +14,8 @@ from assembler.digests import digest_json
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
 from assembler.folders import discard_tree
 from assembler.scope import Scope
-from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of, stamps_of
+from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of
+from assembler.skills.watch import Watch
 
 
 class SkillFolder:
@@ -34,6 +35,7 @@ class SkillFolder:
         self._place, self._where, self._listed, self._listed_stamp = place, where, digest, stamp
         self._reading = threading.Lock()
         self._tree: Tree | None = None
+        self._watch: Watch | None = None
         self._digest: str | None = None
         self._files: Mapping[str, bytes] | None = None
         self._failed = False
@@ -77,14 +79,14 @@ class SkillFolder:
 
         What could not be read counts as changed, so that it is looked for again. Blocks.
         """
-        tree = self._tree
+        watch = self._watch
         if self._failed:
             return True
+        if watch is not None:
+            return watch.differs()
         try:
-            if tree is None:
-                return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
-            return stamps_of(self._place) != tree.stamps
-        except (AssemblerError, OSError):
+            return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
+        except OSError:
             return True
 
     async def copy(self, scope: Scope) -> Path:
@@ -116,9 +118,7 @@ class SkillFolder:
 
     def _read_digests(self) -> Tree:
         with self._reading:
-            if self._tree is None:
-                self._tree = self._read(keep=False)
-            return self._tree
+            return self._tree or self._read(keep=False)
 
     def _read_files(self) -> Mapping[str, bytes]:
         with self._reading:
@@ -126,7 +126,7 @@ class SkillFolder:
                 tree = self._read(keep=True)
                 if self._tree is not None and tree.digests != self._tree.digests:
                     raise self._changed()
-                self._tree, self._files = self._tree or tree, tree.files
+                self._files = tree.files
             return self._files
 
     def _read(self, *, keep: bool) -> Tree:
@@ -135,6 +135,8 @@ class SkillFolder:
         if tree.digests.get(SKILL_FILE) != self._listed:
             raise self._changed()
         self._failed = False
+        if self._tree is None:
+            self._tree, self._watch = tree, Watch(self._place, tree.stamps)
         return tree
 
     def _changed(self) -> AssemblerError:
