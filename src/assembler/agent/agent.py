@@ -88,7 +88,7 @@ class Agent:
             # In a thread: it reads files and imports modules.
             config = await asyncio.to_thread(self._gate.admit)
             with scrubbed_errors():
-                opened = await Opened.of(config, self._base, self._sessions or config.session)
+                opened = await Opened.of(config, self._base, self._sessions or config.session, self._renewed)
                 try:
                     opened.snapshot = await self._current(opened)
                 except BaseException:
@@ -109,12 +109,7 @@ class Agent:
 
     async def snapshot(self) -> Snapshot:
         """What the agent is now: the last snapshot, or a new one if a source or a text changed."""
-        opened = self._in_use()
-        async with opened.renewing:
-            await asyncio.to_thread(self._gate.check)
-            with scrubbed_errors():
-                opened.snapshot = await self._current(opened)
-            return opened.snapshot
+        return await self._in_use().renewal.done()
 
     async def run(
         self,
@@ -288,6 +283,12 @@ class Agent:
         except Exception as error:  # noqa: BLE001  a store is foreign code, and the answer is there already
             return problem("session/not-kept", f"session `{session}` could not be kept: {type(error).__name__}")
         return None
+
+    async def _renewed(self, opened: Opened) -> Snapshot:
+        await asyncio.to_thread(self._gate.check)
+        with scrubbed_errors():
+            opened.snapshot = await self._current(opened)
+        return opened.snapshot
 
     async def _current(self, opened: Opened) -> Snapshot:
         texts = Texts.read(opened.config, self._base)

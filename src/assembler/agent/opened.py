@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
@@ -18,6 +18,10 @@ from assembler.scope import Scope
 from assembler.sessions.base import SessionBackend, SessionStore
 from assembler.skills.skill import Source
 from assembler.tools.base import Tool
+from assembler.waiting import Joint
+
+Renew = Callable[["Opened"], Awaitable[Snapshot]]
+"""Brings the snapshot of an open agent up to date."""
 
 
 class Opened:
@@ -34,7 +38,7 @@ class Opened:
         loop: The event loop that all of it belongs to.
         runs: Runs that go on.
         snapshot: The last one.
-        renewing: Held while a snapshot is taken.
+        renewal: Takes a new snapshot if anything changed, once for all runs that ask meanwhile.
         is_closing: Whether runs end because the agent is being closed.
     """
 
@@ -47,6 +51,7 @@ class Opened:
         tools: Sequence[Tool],
         client: ModelClient,
         store: SessionStore,
+        renew: Renew,
     ) -> None:
         self.config = config
         self.scope = scope
@@ -58,19 +63,20 @@ class Opened:
         self.loop = asyncio.get_running_loop()
         self.runs: set[asyncio.Task[Result]] = set()
         self.snapshot: Snapshot | None = None
-        self.renewing = asyncio.Lock()
+        self.renewal = Joint(lambda: renew(self))
         self.is_closing = False
         # Only while a run holds or awaits one: names come and go.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
-    async def of(cls, config: AgentConfig, base: Path, sessions: SessionBackend) -> Self:
+    async def of(cls, config: AgentConfig, base: Path, sessions: SessionBackend, renew: Renew) -> Self:
         """Opens what a declaration names.
 
         Args:
             config: The declaration.
             base: Folder against which relative paths resolve.
             sessions: Where conversations are kept.
+            renew: Brings the snapshot up to date.
 
         Raises:
             AssemblerError: Something is not there; what was opened is closed again.
@@ -84,6 +90,7 @@ class Opened:
                 tools=[tool for name, toolset in config.tools.items() for tool in await toolset.tools(name, scope)],
                 client=config.model.open(scope),
                 store=sessions.open(scope, base),
+                renew=renew,
             )
         except BaseException:
             await scope.aclose()
@@ -104,6 +111,7 @@ class Opened:
         for run in self.runs:
             run.cancel()
         await asyncio.gather(*self.runs, return_exceptions=True)
+        await self.renewal.aclose()
         if self.snapshot is not None:
             await self.snapshot.abandon()
         await self.scope.aclose()

@@ -46,11 +46,14 @@ class Watch:
         folders: dict[str, int] = {}
         told: list[str] = []
         self._folders = {}
-        seen = with_status(
-            self._place,
-            lambda code, *_: told.append(code),
-            lambda folder: folders.update({folder: _changed_at(folder)}),
-        )
+
+        def tell(code: str, path: str, message: str, hint: str) -> None:
+            told.append(code)
+
+        def enter(folder: str) -> None:
+            folders[folder] = _changed_at(folder)
+
+        seen = with_status(self._place, tell, enter)
         if {path: stamp_of(status) for (path, _), status in seen} != self._stamps:
             return True
         top = self._place.folder
