@@ -10,42 +10,28 @@ import yaml
 
 from assembler import Cache, FilesSource
 from assembler.skills.skill import Source, SourceContext
-from bench.measure import Figure, clock, in_turn
-
-COUNT = 1000
-SKILL = """\
----
-name: skill-{number}
-description: Does task number {number} of a long list of tasks, and is used whenever that task has to be done.
-license: MIT
-metadata:
-  version: "1.{number}"
----
-# Task {number}
-
-Do it well.
-"""
+from bench.measure import Figure, at_most, clock, in_turn
+from bench.skills import COUNT, write
 
 
-def measure() -> list[Figure]:
+def measure(rounds: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        for number in range(COUNT):
-            folder = root / f"skill-{number}"
-            folder.mkdir()
-            (folder / "SKILL.md").write_text(SKILL.format(number=number), "utf-8")
+        write(root, COUNT)
         source = FilesSource(paths=(root,))
         context = SourceContext("all", root)
         cached = Cache().wrap(source)
         listing, kept, floor = in_turn(
-            7,
+            rounds,
             clock(lambda: _list(source, context)),
             clock(lambda: _list(cached, context)),
             clock(lambda: _read(root)),
         )
     return [
-        Figure(f"list {COUNT} skills", listing, "read and parse with the C loader", floor, bound=3.0),
-        Figure(f"list {COUNT} skills, cached", kept, "read and parse with the C loader", floor, bound=0.2),
+        Figure(
+            f"list {COUNT} skills", listing, "read, parse with the C loader", floor, bound=at_most(3), goal=at_most(2)
+        ),
+        Figure(f"list {COUNT} skills, cached", kept, "read, parse with the C loader", floor, bound=at_most(0.2)),
     ]
 
 

@@ -13,9 +13,9 @@ import pytest
 from tests.agent.support import CLIENT, agent, call, done, say
 
 from assembler import Agent, AgentConfig, Answer, ApprovalRequest, AssemblerError, Result
-from assembler.agent.opened import Opened
 from assembler.events import Event
 from assembler.items import text_of
+from assembler.scope import Scope
 from assembler.sessions.memory import Memory
 from assembler.sessions.sqlite import Sqlite
 
@@ -48,11 +48,8 @@ def test_who_spoke_is_kept_with_what_they_were(backend: Sqlite) -> None:
     async def load() -> Mapping[str, Any]:
         async with agent(session=backend) as opened:
             assert (await opened.conversation("s")).digests == (first.digest, second.digest)
-        opened = await Opened.of(agent().config, Path(), backend)
-        try:
-            return await opened.store.agents("s")
-        finally:
-            await opened.close()
+        async with Scope() as scope:
+            return await backend.open(scope, Path()).agents("s")
 
     kept = asyncio.run(load())
     assert first.digest == third.digest

@@ -86,7 +86,7 @@ def test_a_thousand_conversations_take_little_memory(backend: SessionBackend, mo
 
 def test_an_agent_forgets_the_names_of_sessions_that_nobody_uses() -> None:
     async def use() -> int:
-        opened = await Opened.of(agent().config, Path(), Memory())
+        opened = await Opened.of(agent().config, Path(), Memory(), lambda: None, lambda diagnostic: None)
         try:
             async with opened.turn_of("kept"):
                 for number in range(100):

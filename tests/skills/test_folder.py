@@ -36,46 +36,36 @@ from assembler.skills.skill import Skill
 class TestChange:
     def test_nothing_has_changed_at_first(self, demo: Demo) -> None:
         skill = demo()
-        assert do(skill.changed()) is False
+        assert skill.changed() is False
         do(skill.digest())
-        assert do(skill.changed()) is False
+        assert skill.changed() is False
 
     @pytest.mark.parametrize("path", ["SKILL.md", "scripts/main.py", "references/table.csv", "new.txt"])
     def test_a_change_is_seen_in_what_was_read(self, demo: Demo, write: Write, path: str) -> None:
         listed, read = demo(), demo({})
         do(read.digest())
         write({f"demo/{path}": "changed"})
-        assert do(read.changed()) is True
-        assert do(listed.changed()) is (path == "SKILL.md")
+        assert read.changed() is True
+        assert listed.changed() is (path == "SKILL.md")
 
     def test_a_file_or_skill_that_is_gone_is_a_change(self, demo: Demo, tmp_path: Path) -> None:
         skill = demo()
         do(skill.digest())
         (tmp_path / "demo/assets/logo.png").unlink()
-        assert do(skill.changed()) is True
+        assert skill.changed() is True
         (tmp_path / "demo").rename(tmp_path / "gone")
-        assert do(skill.changed()) is True
+        assert skill.changed() is True
         assert code(skill.content()) == "skills/unreadable"
-
-    def test_many_are_asked_at_once(self, demo: Demo, write: Write) -> None:
-        skills = [demo(), *(demo({}) for _ in range(19))]
-
-        async def ask() -> list[bool]:
-            return await asyncio.gather(*(skill.changed() for skill in skills))
-
-        assert do(ask()) == [False] * 20
-        write({"demo/SKILL.md": "changed"})
-        assert do(ask()) == [True] * 20
 
     def test_what_could_not_be_read_is_looked_at_again(self, demo: Demo, write: Write) -> None:
         skill = demo()
         write({"demo/large.bin": b"x" * (tree.MAX_BYTES + 1)})
-        assert do(skill.changed()) is False
+        assert skill.changed() is False
         assert code(skill.digest()) == "skills/too-large"
-        assert do(skill.changed()) is True
+        assert skill.changed() is True
         write({"demo/large.bin": b"x"})
         do(skill.digest())
-        assert do(skill.changed()) is False
+        assert skill.changed() is False
 
     @pytest.mark.parametrize("use", [FileSkill.content, FileSkill.digest, FileSkill.resources, FileSkill.scripts])
     def test_another_skill_file_than_the_listed_one_is_not_used(self, demo: Demo, write: Write, use: Any) -> None:

@@ -36,7 +36,7 @@ def test_it_offers_what_was_given() -> None:
             texts = {resource.name: await resource.read(in_run(scope)) for resource in await skill.resources()}
         assert list(texts.items()) == [("a.md", "A"), ("b.md", "B")]
         assert (skill.has_resources, skill.has_scripts, await skill.scripts()) == (True, False, [])
-        assert await skill.changed() is False
+        assert skill.changed() is False
 
     asyncio.run(use())
 
@@ -230,7 +230,7 @@ def test_yaml_names_skills(written: Path) -> None:
     assert asyncio.run(mine.content()) == "Do it."
     assert asyncio.run(texts_of(mine)) == {"a.md": "A"}
     assert (mine.has_resources, mine.has_scripts, mine.needs_runner) == (True, False, False)
-    assert (mine.findings, asyncio.run(mine.changed())) == ((), False)
+    assert (mine.findings, mine.changed()) == ((), False)
     assert (ready.source, ready.has_scripts, ready.needs_runner) == ("main", True, False)
     assert asyncio.run(results_of(ready, {"left": 1, "right": 2})) == {"add": 3}
 

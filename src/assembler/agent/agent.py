@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -18,19 +17,16 @@ from assembler.agent.handed import files_by_name, said_with
 from assembler.agent.loop import Run, close_open_calls
 from assembler.agent.opened import Opened
 from assembler.agent.running import Running
-from assembler.agent.snapshot import Snapshot, Texts, take
+from assembler.agent.session_run import SessionRun
+from assembler.agent.snapshot import Snapshot
 from assembler.approval.requests import Approver
-from assembler.errors import AssemblerError, Diagnostic, problem
+from assembler.errors import Diagnostic, problem
 from assembler.events import Emit, Event, Result, diagnostic_event
 from assembler.items import Item, user_message
-from assembler.runners.base import UNCONFINED
-from assembler.scrubbing import scrubbed_diagnostic, scrubbed_error, scrubbed_errors, scrubbed_json
+from assembler.scrubbing import scrubbed_diagnostic, scrubbed_errors
 from assembler.sessions.base import Conversation, SessionBackend, checked_name
-from assembler.skills.skill import RunContext, SourceContext
+from assembler.skills.skill import RunContext
 from assembler.values import clean_text
-from assembler.waiting import wait_through
-
-_LOG = logging.getLogger(__name__)
 
 
 class Agent:
@@ -90,9 +86,10 @@ class Agent:
             # In a thread: it reads files and imports modules.
             config = await asyncio.to_thread(self._gate.admit)
             with scrubbed_errors():
-                opened = await Opened.of(config, self._base, self._sessions or config.session)
+                sessions = self._sessions or config.session
+                opened = await Opened.of(config, self._base, sessions, self._gate.check, self._report)
                 try:
-                    opened.snapshot = await self._current(opened)
+                    await opened.current.take()
                 except BaseException:
                     await opened.close()
                     raise
@@ -111,12 +108,7 @@ class Agent:
 
     async def snapshot(self) -> Snapshot:
         """What the agent is now: the last snapshot, or a new one if a source or a text changed."""
-        opened = self._in_use()
-        async with opened.renewing:
-            await asyncio.to_thread(self._gate.check)
-            with scrubbed_errors():
-                opened.snapshot = await self._current(opened)
-            return opened.snapshot
+        return await self._in_use().current.snapshot()
 
     async def run(
         self,
@@ -240,7 +232,8 @@ class Agent:
                 context = RunContext(opened.scope, opened.config.runner, handed, self._services)
                 caller = Caller(snapshot, opened.steps, context, approver, emit)
                 run = Run(snapshot, opened.client, caller, opened.steps, stored.items, said, names, emit)
-                return await self._to_the_end(opened, run, session, stored, snapshot, emit)
+                tell = partial(self._tell, emit)
+                return await SessionRun(run, opened, snapshot, session, stored.version, tell, emit).execute()
         except asyncio.CancelledError:
             if run is not None:
                 raise
@@ -249,98 +242,6 @@ class Agent:
             if opened.is_closing:
                 return result
             raise
-
-    async def _to_the_end(
-        self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot, emit: Emit
-    ) -> Result:
-        """Runs; the conversation is kept and the end told, whatever is cancelled meanwhile.
-
-        Raises:
-            asyncio.CancelledError: It was cancelled, and not because the agent is being closed.
-        """
-        result, cancelled = None, None
-        try:
-            result = await run.execute()
-        except asyncio.CancelledError as error:
-            cancelled = error
-        ending = asyncio.ensure_future(self._end(opened, run, result, session, stored, snapshot, emit))
-        try:
-            await wait_through(ending)
-        except asyncio.CancelledError as error:
-            cancelled = error
-        if cancelled is not None and not opened.is_closing:
-            raise cancelled
-        return ending.result()
-
-    async def _end(
-        self,
-        opened: Opened,
-        run: Run,
-        result: Result | None,
-        session: str | None,
-        stored: Conversation,
-        snapshot: Snapshot,
-        emit: Emit,
-    ) -> Result:
-        """Keeps and tells what came of a run; without a result it was cancelled."""
-        ended = result or await run.result("cancelled", opened.why_cancelled)
-        failure = await self._keep(opened, run, session, stored, snapshot)
-        if failure is not None and result is None:
-            for diagnostic in failure.diagnostics:
-                _LOG.warning("a cancelled run was not kept: %s", diagnostic)
-                emit(diagnostic_event(diagnostic))
-        elif failure is not None:
-            first = failure.diagnostics[0].message
-            ended = replace(ended, status="failed", reason=first, diagnostics=failure.diagnostics)
-        self._tell(emit)
-        emit(ended.to_event())
-        return ended
-
-    async def _keep(
-        self, opened: Opened, run: Run, session: str | None, stored: Conversation, snapshot: Snapshot
-    ) -> AssemblerError | None:
-        """Stores what a run added to its session; what went wrong, so that the answer is not lost with it.
-
-        All of it at once, when the run has ended: whenever the process is killed, the conversation is one that a
-        provider accepts, with the whole run or without it.
-        """
-        if session is None:
-            return None
-        try:
-            # What the user says is the one thing that nobody has scrubbed on its way here.
-            added = scrubbed_json(run.added)
-            await opened.store.append(
-                session,
-                added,
-                expected=stored.version,
-                digest=await snapshot.digest(),
-                declaration=snapshot.declaration,
-            )
-        except AssemblerError as error:
-            return scrubbed_error(error)
-        except Exception as error:  # noqa: BLE001  a store is foreign code, and the answer is there already
-            return problem("session/not-kept", f"session `{session}` could not be kept: {type(error).__name__}")
-        return None
-
-    async def _current(self, opened: Opened) -> Snapshot:
-        texts = Texts.read(opened.config, self._base)
-        skills = await opened.source.list_skills(SourceContext(base=self._base, report=self._report))
-        if opened.snapshot is not None and await opened.snapshot.is_current(skills, texts):
-            return opened.snapshot
-        fresh = take(opened.config, texts, skills, opened.tools, self._report)
-        if any(skill.needs_runner for skill in skills):
-            await self._confine(opened.config)
-        return fresh
-
-    async def _confine(self, config: AgentConfig) -> None:
-        """Finds out, before anything runs, what will confine scripts; refuses where nothing can and it must."""
-        overrides = [override.runner for override in config.scripts.values()]
-        for runner in {id(runner): runner for runner in (config.runner, *overrides)}.values():
-            confinement = await runner.confinement()
-            if confinement.name == UNCONFINED:
-                message = f"scripts run without isolation, with your rights: {confinement.why}"
-                hint = "`runner=sandbox runner.isolation=require` isolates them or refuses"
-                self._report(Diagnostic("runner/unconfined", message, "warning", hint=hint))
 
     def _in_use(self) -> Opened:
         if self._opened is None:

@@ -151,11 +151,14 @@ class Snapshot:
                 return override.runner
         return self.config.runner
 
-    async def is_current(self, skills: Sequence[Skill], texts: Texts) -> bool:
-        """Whether the agent is still what it was: same skills, same texts, and nothing that was read has changed."""
+    def is_current(self, skills: Sequence[Skill], texts: Texts) -> bool:
+        """Whether the agent is still what it was: same skills, same texts, and nothing that was read has changed.
+
+        Blocks, since it looks at files.
+        """
         if texts != self._texts or [_identity(skill) for skill in skills] != [*map(_identity, self.skills.values())]:
             return False
-        return not any(await asyncio.gather(*(skill.changed() for skill in self.skills.values())))
+        return not any(skill.changed() for skill in self.skills.values())
 
 
 def take(config: AgentConfig, texts: Texts, skills: Sequence[Skill], tools: Sequence[Tool], report: Report) -> Snapshot:

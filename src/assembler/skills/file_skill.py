@@ -72,9 +72,9 @@ class FileSkill(Skill):
         """Its scripts."""
         return [FileScript(path, self._folder) for path in await self._folder.digests() if is_script(path)]
 
-    async def changed(self) -> bool:
+    def changed(self) -> bool:
         """Whether any of its files that were read differs now."""
-        return await self._folder.changed()
+        return self._folder.changed()
 
 
 class FileResource(SkillResource):

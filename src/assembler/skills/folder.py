@@ -14,7 +14,8 @@ from assembler.digests import digest_json
 from assembler.errors import AssemblerError, Diagnostic, Where, problem
 from assembler.folders import discard_tree
 from assembler.scope import Scope
-from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of, stamps_of
+from assembler.skills.tree import SKILL_FILE, Place, Stamp, Tree, read_tree, stamp_of
+from assembler.skills.watch import Watch
 
 
 class SkillFolder:
@@ -34,6 +35,7 @@ class SkillFolder:
         self._place, self._where, self._listed, self._listed_stamp = place, where, digest, stamp
         self._reading = threading.Lock()
         self._tree: Tree | None = None
+        self._watch: Watch | None = None
         self._digest: str | None = None
         self._files: Mapping[str, bytes] | None = None
         self._failed = False
@@ -72,16 +74,20 @@ class SkillFolder:
         files = self._files
         return await asyncio.to_thread(self._read_files) if files is None else files
 
-    async def changed(self) -> bool:
+    def changed(self) -> bool:
         """Whether what was read differs from what lies there now, judged by names, sizes and times of change.
 
-        What could not be read counts as changed, so that it is looked for again.
+        What could not be read counts as changed, so that it is looked for again. Blocks.
         """
-        loop = asyncio.get_running_loop()
-        sweep = _SWEEPS.get(loop)
-        if sweep is None:
-            sweep = _SWEEPS[loop] = _Sweep(loop)
-        return await sweep.answer(self)
+        watch = self._watch
+        if self._failed:
+            return True
+        if watch is not None:
+            return watch.differs()
+        try:
+            return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
+        except OSError:
+            return True
 
     async def copy(self, scope: Scope) -> Path:
         """A folder with the hashed files, made once for each scope; files have mode 0444, folders 0755.
@@ -112,9 +118,7 @@ class SkillFolder:
 
     def _read_digests(self) -> Tree:
         with self._reading:
-            if self._tree is None:
-                self._tree = self._read(keep=False)
-            return self._tree
+            return self._tree or self._read(keep=False)
 
     def _read_files(self) -> Mapping[str, bytes]:
         with self._reading:
@@ -122,7 +126,7 @@ class SkillFolder:
                 tree = self._read(keep=True)
                 if self._tree is not None and tree.digests != self._tree.digests:
                     raise self._changed()
-                self._tree, self._files = self._tree or tree, tree.files
+                self._files = tree.files
             return self._files
 
     def _read(self, *, keep: bool) -> Tree:
@@ -131,45 +135,13 @@ class SkillFolder:
         if tree.digests.get(SKILL_FILE) != self._listed:
             raise self._changed()
         self._failed = False
+        if self._tree is None:
+            self._tree, self._watch = tree, Watch(self._place, tree.stamps)
         return tree
 
     def _changed(self) -> AssemblerError:
         message = "the skill has changed since it was listed"
         return problem("skills/changed", message, where=self._where, hint="the next run uses it as it is now")
-
-    def differs(self) -> bool:
-        """What ``changed`` answers; blocks."""
-        tree = self._tree
-        if self._failed:
-            return True
-        try:
-            if tree is None:
-                return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
-            return stamps_of(self._place) != tree.stamps
-        except (AssemblerError, OSError):
-            return True
-
-
-class _Sweep:
-    """All folders that are asked about in one turn of an event loop, checked in one thread.
-
-    Every run asks about every skill; a thread for each would take longer than the checks.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._folders: list[SkillFolder] = []
-        self._changed = loop.create_task(self._check(loop))
-
-    async def answer(self, folder: SkillFolder) -> bool:
-        self._folders.append(folder)
-        return folder in await asyncio.shield(self._changed)
-
-    async def _check(self, loop: asyncio.AbstractEventLoop) -> set[SkillFolder]:
-        del _SWEEPS[loop]  # whoever asks from here on starts another one
-        return await asyncio.to_thread(lambda: {folder for folder in self._folders if folder.differs()})
-
-
-_SWEEPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Sweep] = WeakKeyDictionary()
 
 
 class _Copy:

@@ -180,8 +180,11 @@ class Skill(ABC):
         """What was left out of it and why, as far as it was read."""
         return ()
 
-    async def changed(self) -> bool:
-        """Whether anything that was read differs now from what it was then; False for what cannot change."""
+    def changed(self) -> bool:
+        """Whether anything that was read differs now from what it was then; False for what cannot change.
+
+        Called in a thread, since it may look at files.
+        """
         return False
 
 

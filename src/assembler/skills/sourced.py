@@ -58,6 +58,6 @@ class Sourced(Skill):
         """What it lets the model run."""
         return await self._skill.scripts()
 
-    async def changed(self) -> bool:
+    def changed(self) -> bool:
         """As it says."""
-        return await self._skill.changed()
+        return self._skill.changed()

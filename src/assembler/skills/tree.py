@@ -177,22 +177,35 @@ def untold(code: str, path: str, message: str, hint: str) -> None:
     """Takes a finding that reading the whole tree tells of."""
 
 
-def files_of(place: Place, tell: Tell, entries: Sequence[os.DirEntry[str]] | None = None) -> Iterator[Found]:
+Enter = Callable[[str], None]
+"""Takes a folder, links resolved, that is about to be gone through."""
+
+
+def passed(folder: str) -> None:
+    """Takes a folder that nobody asks about."""
+
+
+def files_of(
+    place: Place, tell: Tell, entries: Sequence[os.DirEntry[str]] | None = None, enter: Enter = passed
+) -> Iterator[Found]:
     """The files of a skill, those of a folder before those of the folders in it, each sorted by name.
 
     Args:
         place: Where the skill lies.
         tell: Takes what is left out.
         entries: What its folder holds, if that is known.
+        enter: Takes each folder before it is listed; the skill's own too, unless it is known what that holds.
 
     Raises:
         AssemblerError: The folder cannot be read (``skills/unreadable``), or is too large (``skills/too-large``).
     """
     try:
-        top = list(os.scandir(place.folder)) if entries is None else entries
+        if entries is None:
+            enter(place.folder)
+            entries = list(os.scandir(place.folder))
     except OSError as error:
         raise problem("skills/unreadable", f"the skill cannot be read: {error.strerror}", where=_at(place)) from error
-    folders: list[_Folder] = [("", top, (place.folder,))]
+    folders: list[_Folder] = [("", entries, (place.folder,))]
     seen = 0
     while folders:
         prefix, entries, above = folders.pop()
@@ -209,6 +222,7 @@ def files_of(place: Place, tell: Tell, entries: Sequence[os.DirEntry[str]] | Non
             if seen > MAX_FOLDERS or len(above) > MAX_LEVELS:
                 raise _too_large(place, f"{MAX_FOLDERS} folders or {MAX_LEVELS} levels")
             try:
+                enter(real)
                 inner.append((f"{path}/", list(os.scandir(real)), (*above, real)))
             except OSError as error:
                 tell("skills/unreadable", path, f"cannot be read: {error.strerror}", "")
@@ -266,7 +280,7 @@ _ATTEMPTS = 3
 def _read_once(place: Place, keep: bool) -> Tree:
     findings: list[Diagnostic] = []
     tell = _telling(place, findings)
-    seen = _with_status(place, tell)
+    seen = with_status(place, tell)
     names = Counter(_inode(status) for status in {real: status for (_, real), status in seen}.values())
     digests: dict[str, str] = {}
     files: dict[str, bytes] = {}
@@ -304,12 +318,13 @@ def stamps_of(place: Place) -> Mapping[str, Stamp]:
     Raises:
         AssemblerError: As ``read_tree``.
     """
-    return {path: stamp_of(status) for (path, _), status in _with_status(place, untold)}
+    return {path: stamp_of(status) for (path, _), status in with_status(place, untold)}
 
 
-def _with_status(place: Place, tell: Tell) -> list[tuple[Found, os.stat_result]]:
+def with_status(place: Place, tell: Tell, enter: Enter = passed) -> list[tuple[Found, os.stat_result]]:
+    """The files of a skill with what the system says of them; as ``files_of``, and no more than a skill may have."""
     seen: list[tuple[Found, os.stat_result]] = []
-    for found in files_of(place, tell):
+    for found in files_of(place, tell, enter=enter):
         if len(seen) == MAX_FILES:
             raise _too_large(place, f"{MAX_FILES} files")
         try:
