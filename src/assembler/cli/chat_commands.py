@@ -152,5 +152,5 @@ COMMANDS = {
 
 _KEYS = """\
   Enter sends; Alt-Enter, Esc Enter or a backslash before Enter begins a line.
-  Tab completes commands and paths. A space before a slash: it is for the agent.
+  Tab completes commands and paths. A slash after a space is for the agent.
   Ctrl-C stops an answer or drops what is typed; twice, it ends the chat."""
