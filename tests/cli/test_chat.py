@@ -39,6 +39,8 @@ turns:
     + "\n---\nHi.\n",
     "skills/greet/scripts/slow.py": """\
 import os, pathlib, time
+
+pytestmark = pytest.mark.slow
 pathlib.Path({folder!r}, "pid").write_text(str(os.getpid()))
 time.sleep(60)
 """,

@@ -16,6 +16,8 @@ from tests.models.loopback import Broken, Loopback, serve
 
 from assembler.cli import chat_turn
 
+pytestmark = pytest.mark.slow
+
 PROMPT = r"\x1b\[0m>"
 
 FILES = {

@@ -48,7 +48,7 @@ def files(project: Any) -> Path:
             [f"approval={name}" for name in ("ask_everything", "ask_scripts", "read_only", "unattended")],
         ),
         ("assemble run conf=agent lim", ["limits."]),
-        ("assemble run conf=agent limits.to", ["limits.tool_calls=", "limits.tool_output="]),
+        ("assemble run conf=agent limits.to", ["limits.tokens=", "limits.tool_calls=", "limits.tool_output="]),
         ("assemble run conf=agent skills.cata", ["skills.catalog."]),
         ("assemble run conf=agent nothing.a", []),
         ("assemble run conf=agent unknown=", []),

@@ -14,6 +14,8 @@ import pytest
 from tests.hostile.attacks import ATTACKS, BAIT, ECHO, ROOT, Attack
 from tests.hostile.watching import CANARY, VARIABLES, Machine, Outcome, Visit, machine
 
+pytestmark = pytest.mark.slow
+
 MOST_SECONDS = 10
 """Processor time that a command may take, whatever a project holds; a second is usual on an idle machine."""
 

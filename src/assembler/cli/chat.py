@@ -56,8 +56,9 @@ async def chat(agent: Agent, session: str | None = None, files: Sequence[str | P
         except OSError:
             if not is_gone(_STDIN):
                 raise
-            let_go()
             return INTERRUPTED
+        finally:
+            let_go()
 
 
 class _Chat:

@@ -63,7 +63,7 @@ def is_gone(descriptor: int) -> bool:
 
 
 def let_go() -> None:
-    """Points the outputs whose terminal is gone at nothing; Python itself still writes to them at its exit."""
+    """Points outputs whose terminal is gone, if any is, at nothing: Python itself still writes to them at its exit."""
     for stream in (sys.stdout, sys.stderr):
         if is_gone(stream.fileno()):
             nothing = os.open(os.devnull, os.O_WRONLY)
