@@ -101,6 +101,16 @@ def test_what_it_raises_ends_this_call_alone(
     asyncio.run(main())
 
 
+def test_an_interrupt_that_a_thread_raises_is_its_own() -> None:
+    """Ctrl-C reaches no thread but the main one, so what looks like it is what the function raised."""
+
+    async def main() -> None:
+        with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
+            await asyncio.wait_for(call(raising(KeyboardInterrupt())), 5)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 def test_cancelling_the_caller_goes_through(is_async: bool) -> None:
     release = threading.Event()

@@ -35,8 +35,14 @@ async def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ob
         except (StopIteration, SystemExit) as error:  # a future cannot hold the one, and the other ends the loop
             raise _contained(error) from error
 
+    def in_thread() -> Any:
+        try:
+            return contained()
+        except KeyboardInterrupt as error:  # Ctrl-C reaches the main thread alone: the function raised it itself
+            raise _contained(error) from error
+
     try:
-        result = contained() if _is_async(function) else await _in_thread(contained)
+        result = contained() if _is_async(function) else await _in_thread(in_thread)
         return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result
     except SystemExit as error:
         raise _contained(error) from error

@@ -122,7 +122,7 @@ class _Reduction:
             raise
         # Nothing here waits for anything, so whatever else is raised, CancelledError and SystemExit too, the value did.
         except BaseException as error:
-            raise _irreducible(path, f"reading a {kind.__name__} raised {type(error).__name__}") from error
+            raise _irreducible(path, f"reading the `{kind.__name__}` raised {type(error).__name__}") from error
 
     def _mapping(self, value: Mapping[Any, Any], path: _Path, depth: int) -> dict[str, JSON]:
         reduced: dict[str, JSON] = {}
@@ -160,7 +160,7 @@ class _Reduction:
             return self.reduce(_dumped(value), path, depth + 1)
         if callable(getattr(value, "tolist", None)):
             return self.reduce(value.tolist(), path, depth + 1)
-        raise _irreducible(path, f"a {type(value).__name__} has no JSON form")
+        raise _irreducible(path, f"the type `{type(value).__name__}` has no JSON form")
 
 
 def _scalar(value: Any, path: _Path) -> JSON:
