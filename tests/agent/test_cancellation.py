@@ -364,6 +364,7 @@ def test_closing_goes_on_when_whoever_closes_is_cancelled() -> None:
 def test_an_interrupted_program_keeps_what_was_said(tmp_path: Path) -> None:
     program = f"""
 import asyncio, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what runs in the background ignore it
 sys.path[:0] = {sys.path!r}
 from tests.agent.test_cancellation import Agent, Answer, agent, assert_consistent
 from assembler.sessions.sqlite import Sqlite

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from tests.cli.pseudo_terminal import Terminal, terminal
 
+pytestmark = pytest.mark.slow
+
 PROMPT = r"\x1b\[0m>"
 """How the prompt is drawn."""
 
@@ -39,8 +41,6 @@ turns:
     + "\n---\nHi.\n",
     "skills/greet/scripts/slow.py": """\
 import os, pathlib, time
-
-pytestmark = pytest.mark.slow
 pathlib.Path({folder!r}, "pid").write_text(str(os.getpid()))
 time.sleep(60)
 """,
