@@ -207,9 +207,7 @@ def test_arguments_are_an_object(value: Any) -> None:
 def test_python_values_are_reduced_to_json_or_refused() -> None:
     codec = compiled({"p": {}})
     assert codec.decode({"p": ({"b", "a"}, b"\0")}, "python") == {"p": [["a", "b"], "AA=="]}
-    with pytest.raises(
-        AssemblerError, match=r"the arguments are not JSON: at \$\.p: the type `object` has no JSON form"
-    ):
+    with pytest.raises(AssemblerError, match=r"at \$\.p: the type `object` has no JSON form"):
         codec.decode({"p": object()}, "python")
 
 
