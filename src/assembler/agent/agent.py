@@ -161,7 +161,7 @@ class Agent:
         Returns:
             How many there were.
         """
-        runs = list(self._opened.runs) if self._opened is not None else []
+        runs = [run for run in self._opened.runs if not run.task.done()] if self._opened is not None else []
         for run in runs:
             run.cancel()
         return len(runs)

@@ -36,6 +36,6 @@ class Running:
         return await wait_through(self.task, self.cancel)
 
     async def end(self) -> None:
-        """Cancels it, and waits until it has ended."""
+        """Cancels it, and waits until it has ended; being cancelled meanwhile goes through then."""
         self.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
+        await wait_through(asyncio.gather(self.task, return_exceptions=True))
