@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from importlib.metadata import version
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
+from packaging.version import Version
 from pydantic import TypeAdapter
 from tests.models.chat import USAGE, calling, chunk, piece, whole
 
@@ -21,12 +23,14 @@ TOOLS = ("load_skill", "read", "tomtom")
 
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
+KNOWS_ALL = Version(version("openai")) >= Version("3.57")
+"""Whether the SDK is not older than what we pin: of older ones, some types are stricter than the API is."""
 
 
 def events(*values: Any, used: Collection[str] = ()) -> list[dict[str, Any]]:
     """The events, each of which a reader made for the Responses API can read."""
     found = all_events(*values, used=used)
-    for number, event in enumerate(found):
+    for number, event in enumerate(found if KNOWS_ALL else ()):
         EVENT.validate_python({**event, "sequence_number": number}, strict=True)
     return found
 
