@@ -143,6 +143,16 @@ class Component(Config):
         return {"kind": self.kind, **handler(self)}
 
 
+def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two mappings laid over each other, and mappings within them too."""
+    merged = dict(below)
+    for key, item in above.items():
+        under = merged.get(key)
+        both = isinstance(under, Mapping) and isinstance(item, Mapping)
+        merged[key] = laid_over(cast("Any", under), cast("Any", item)) if both else item
+    return merged
+
+
 def _dump(value: Component, info: SerializationInfo) -> dict[str, Any]:
     return value.model_dump(mode="json" if info.mode == "json" else "python", context=info.context)
 
@@ -151,16 +161,7 @@ def _inherited(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, A
     """A value laid over what it inherits, when both are of one kind; nested mappings are laid over each other."""
     if value.get("kind", base.get("kind")) != base.get("kind"):
         return dict(value)
-    return _merged(base, value)
-
-
-def _merged(base: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, item in value.items():
-        below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(item, Mapping)
-        merged[key] = _merged(cast("Any", below), cast("Any", item)) if both else item
-    return merged
+    return laid_over(base, value)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
+from assembler.components import laid_over
 from assembler.errors import AssemblerError, problem
 from assembler.events import Event
 from assembler.models.addresses import is_header_text
@@ -126,7 +127,7 @@ class OpenAIClient(ModelClient):
         while True:
             body = self.body(request)
             try:
-                return await transport.post(self.path, _laid_over(body, self._model.extra_body), attempts)
+                return await transport.post(self.path, laid_over(body, self._model.extra_body), attempts)
             except Refused as error:
                 if not self.asks_less(error, body):
                     raise
@@ -248,16 +249,6 @@ def _parsed(text: str) -> Mapping[str, Any]:
 
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no JSON")
-
-
-def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON objects laid over each other, objects within them too."""
-    merged = dict(below)
-    for key, value in above.items():
-        under = merged.get(key)
-        both = isinstance(under, dict) and isinstance(value, dict)
-        merged[key] = _laid_over(cast("Any", under), cast("Any", value)) if both else value
-    return merged
 
 
 def _header_text(text: Secret | str) -> str:

@@ -85,7 +85,7 @@ class SkillFolder:
         if watch is not None:
             return watch.differs()
         try:
-            return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116
+            return stamp_of(os.stat(f"{self._place.folder}/{SKILL_FILE}")) != self._listed_stamp  # noqa: PTH116  (texts, for speed)
         except OSError:
             return True
 
